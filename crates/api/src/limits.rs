@@ -1,0 +1,95 @@
+//! Every bound of the product, each with its unit, in this one file.
+//!
+//! Lives here: constants, and the checked numbers made from them in other files of this crate.
+//! Not here: settings that an operator may change (`naven-server`), which are bounded by these.
+
+/// Shortest lease, in seconds.
+pub const LEASE_SECONDS_MIN: u32 = 1;
+/// Longest lease, in seconds (12 hours).
+pub const LEASE_SECONDS_MAX: u32 = 43_200;
+/// Lease of a queue that names none, in seconds.
+pub const LEASE_SECONDS_DEFAULT: u32 = 60;
+/// Longest total hold that a queue may set, in seconds (30 days); 0 means none.
+pub const MAX_LEASE_SECONDS_MAX: u32 = 2_592_000;
+/// Longest grace for a late ack, in seconds.
+pub const LATE_ACK_GRACE_SECONDS_MAX: u32 = 3_600;
+/// Longest wait of a claim, in seconds.
+pub const WAIT_SECONDS_MAX: u32 = 60;
+/// Wait of a claim that names none, in seconds.
+pub const WAIT_SECONDS_DEFAULT: u32 = 20;
+/// Longest delay of a publish or a retry, in seconds (ten years of 365 days).
+pub const DELAY_SECONDS_MAX: u32 = 315_360_000;
+/// Fewest attempts of an event.
+pub const MAX_ATTEMPTS_MIN: u32 = 1;
+/// Most attempts of an event.
+pub const MAX_ATTEMPTS_MAX: u32 = 1_000;
+/// Attempts of an event in a queue that names none.
+pub const MAX_ATTEMPTS_DEFAULT: u32 = 10;
+/// First delay of the default backoff, in seconds.
+pub const BACKOFF_INITIAL_SECONDS_DEFAULT: u32 = 5;
+/// Longest first delay of a backoff, and longest delay that it may grow to, in seconds (one day).
+pub const BACKOFF_SECONDS_MAX: u32 = 86_400;
+/// Cap of the default backoff, in seconds.
+pub const BACKOFF_MAX_SECONDS_DEFAULT: u32 = 3_600;
+/// Growth of the default backoff, in thousandths.
+pub const BACKOFF_FACTOR_MILLI_DEFAULT: u32 = 2_000;
+/// Slowest growth of a backoff, in thousandths.
+pub const BACKOFF_FACTOR_MILLI_MIN: u32 = 1_000;
+/// Fastest growth of a backoff, in thousandths.
+pub const BACKOFF_FACTOR_MILLI_MAX: u32 = 10_000;
+/// Full jitter, in thousandths.
+pub const BACKOFF_JITTER_MILLI_MAX: u32 = 1_000;
+/// Largest payload by default, in bytes.
+pub const PAYLOAD_BYTES_DEFAULT: usize = 256 * 1024;
+/// Largest payload that may be configured, in bytes.
+pub const PAYLOAD_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Deepest nesting of a payload; its outer object counts as 1.
+pub const PAYLOAD_DEPTH_MAX: usize = 64;
+/// Largest request body, in bytes.
+pub const REQUEST_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Most items in a batch of publishes, settles or heartbeats.
+pub const BATCH_ITEMS_MAX: usize = 500;
+/// Most events that one claim takes.
+pub const CLAIM_EVENTS_MAX: u32 = 100;
+/// Most payload bytes that one claim takes (at least one event always fits).
+pub const CLAIM_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Most headers of an event.
+pub const HEADERS_MAX: usize = 32;
+/// Longest name or value of an event's header, in bytes.
+pub const HEADER_BYTES_MAX: usize = 1_024;
+/// Longest error text that is kept, in bytes: a longer one is cut on a character border.
+pub const ERROR_BYTES_MAX: usize = 8 * 1024;
+/// Longest error text kept for each attempt in a delivery's log, in bytes.
+pub const ATTEMPT_ERROR_BYTES_MAX: usize = 1_024;
+/// Deliveries that a delivery's log remembers.
+pub const LOG_DELIVERIES_MAX: usize = 20;
+/// Heartbeats that a delivery's log remembers for each of them.
+pub const LOG_HEARTBEATS_MAX: usize = 10;
+/// Longest name of a consumer, in printable ASCII bytes.
+pub const CONSUMER_BYTES_MAX: usize = 128;
+/// Longest name of a queue made over HTTP, in bytes.
+pub const QUEUE_NAME_BYTES_MAX: usize = 128;
+/// Longest description of a queue, in bytes.
+pub const DESCRIPTION_BYTES_MAX: usize = 1_024;
+/// Longest reason of a pause, in bytes.
+pub const REASON_BYTES_MAX: usize = 1_024;
+/// Longest name of a stream or group on the Redis door, in bytes.
+pub const STREAM_NAME_BYTES_MAX: usize = 512;
+/// Items of a list page by default.
+pub const PAGE_ITEMS_DEFAULT: u32 = 50;
+/// Most items of a list page.
+pub const PAGE_ITEMS_MAX: u32 = 500;
+/// Longest cursor, in bytes.
+pub const CURSOR_BYTES_MAX: usize = 512;
+/// Most waiting claims of one node.
+pub const WAITERS_PER_NODE_MAX: usize = 20_000;
+/// Most waiting claims of one key.
+pub const WAITERS_PER_KEY_MAX: usize = 20_000;
+/// Longest `Naven-Request-Id` that is taken over from a caller, in bytes.
+pub const REQUEST_ID_BYTES_MAX: usize = 128;
+/// Overdue leases that one claim expires before it takes.
+pub const CLAIM_EXPIRES_MAX: usize = 1_000;
+/// Largest transaction that the engine takes, in bytes of its record.
+pub const TXN_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// How often a queue that has waiters is looked at without a hint, in milliseconds.
+pub const WAIT_LOOK_MS: u64 = 1_000;
