@@ -1,0 +1,234 @@
+//! One delivery's life, from ready to done or dead.
+//!
+//! Lives here: the states, what people see of them, and the one function that joins states and
+//! steps. Not here: finding and saving deliveries, reading the clock (`naven-store`).
+
+use naven_api::{ErrorText, Timestamp};
+
+use crate::now::{LeaseTime, Now};
+use crate::outcome::{DeadReason, Ending, Outcome};
+use crate::past::Past;
+use crate::policy::Policy;
+use crate::refusal::Refusal;
+use crate::step::{Bearer, ConsumerNo, Step};
+
+/// An HTTP lease's span on the lease clock. `until` is exclusive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// When the hold began.
+    pub since: LeaseTime,
+    /// The first instant at which it does not hold any more.
+    pub until: LeaseTime,
+}
+
+/// Where a delivery stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It may be claimed.
+    Ready,
+    /// It may be claimed from its due time on.
+    Retrying,
+    /// An HTTP consumer has it.
+    Leased(Lease),
+    /// A Redis consumer has it.
+    Held {
+        /// Which.
+        consumer: ConsumerNo,
+        /// Since when, or since it was last renewed.
+        since: LeaseTime,
+    },
+    /// Finished.
+    Done,
+    /// Given up.
+    Dead(DeadReason),
+    /// Called off.
+    Cancelled,
+}
+
+/// A state as people see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum View {
+    /// Its first due time is ahead.
+    Scheduled,
+    /// It may be claimed now.
+    Ready,
+    /// An HTTP consumer has it.
+    Leased,
+    /// A Redis consumer has it.
+    Held,
+    /// It is due again later.
+    Retrying,
+    /// Finished.
+    Done,
+    /// Given up.
+    Dead,
+    /// Called off.
+    Cancelled,
+}
+
+impl View {
+    /// Every state, in the order in which people list them.
+    pub const ALL: [View; 8] = [
+        Self::Scheduled,
+        Self::Ready,
+        Self::Leased,
+        Self::Held,
+        Self::Retrying,
+        Self::Done,
+        Self::Dead,
+        Self::Cancelled,
+    ];
+
+    /// The word for it on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Scheduled => "scheduled",
+            Self::Ready => "ready",
+            Self::Leased => "leased",
+            Self::Held => "held",
+            Self::Retrying => "retrying",
+            Self::Done => "done",
+            Self::Dead => "dead",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// One queue's dealing with one event, in its present round.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// Where it stands.
+    pub state: State,
+    /// The present round: a redrive, reset or replay opens the next.
+    pub round: u32,
+    /// The fencing number: rises at every hold, never falls.
+    pub fence: u64,
+    /// Failed or expired holds of this round, plus the live one.
+    pub attempts: u32,
+    /// The part of them that expired.
+    pub expiries: u32,
+    /// Redis' own count of deliveries, kept apart.
+    pub redis_count: u64,
+    /// When it may be (or might have been) claimed.
+    pub due: Timestamp,
+    /// How the last hold of this round ended, while no new one began.
+    pub last: Option<Outcome>,
+    /// What the last failed attempt said.
+    pub last_error: Option<ErrorText>,
+    /// When it was done, dead or cancelled.
+    pub over_at: Option<Timestamp>,
+    /// True once an operator asked the holder to stop.
+    pub cancel_requested: bool,
+    /// The last holds of this round, oldest first.
+    pub log: Vec<Past>,
+}
+
+impl Delivery {
+    /// A delivery that nobody has held yet, due at `due`.
+    pub fn fresh(due: Timestamp) -> Self {
+        Self {
+            state: State::Ready,
+            round: 0,
+            fence: 0,
+            attempts: 0,
+            expiries: 0,
+            redis_count: 0,
+            due,
+            last: None,
+            last_error: None,
+            over_at: None,
+            cancel_requested: false,
+            log: Vec::new(),
+        }
+    }
+
+    /// This delivery as `step` leaves it at `now`. A refusal changes nothing.
+    ///
+    /// # Errors
+    /// The [`Refusal`] that the table in the HTTP contract gives for the state and the caller.
+    pub fn apply(&self, step: &Step, now: Now, policy: &Policy) -> Result<Delivery, Refusal> {
+        match step {
+            Step::FallDue => self.fall_due(now),
+            Step::Take { hold, consumer } => self.take(*hold, consumer.clone(), now, policy),
+            Step::TakeOver { to, consumer, just_id } => self.take_over(*to, consumer, *just_id, now, policy),
+            Step::Extend { by, hold } => self.extend(*by, *hold, now, policy),
+            Step::Ack { by } => self.ack(*by, now, policy),
+            Step::AckUnfenced => self.ack_unfenced(now),
+            Step::Fail { by, failure } => self.fail(*by, failure, now, policy),
+            Step::Fatal { by, error } => self.fatal(*by, error.as_ref(), now, policy),
+            Step::Release { by, error } => self.release(*by, error.as_ref(), now, policy),
+            Step::GiveBack { by } => self.give_back(*by, now),
+            Step::Expire => self.expire(now, policy),
+            Step::Cancel => self.cancel(now),
+            Step::Break => self.break_hold(now),
+            Step::Bury(reason) => self.bury(*reason, now),
+            Step::Redrive { reset_attempts } => self.redrive(*reset_attempts, now),
+        }
+    }
+
+    /// True where the same caller already had `step`'s answer, and `apply` only repeats it.
+    pub fn is_repeat_of(&self, step: &Step) -> bool {
+        let ended = (!self.is_held()).then(|| self.last.map(|last| last.ending)).flatten();
+        match step {
+            Step::Ack { by: Bearer::Last } => ended == Some(Ending::Acked),
+            Step::Fail { by: Bearer::Last, .. } | Step::Fatal { by: Bearer::Last, .. } => {
+                matches!(ended, Some(Ending::Failed | Ending::Fatal))
+            }
+            Step::Release { by: Bearer::Last, .. } => ended == Some(Ending::Released),
+            Step::FallDue
+            | Step::Take { .. }
+            | Step::TakeOver { .. }
+            | Step::Extend { .. }
+            | Step::Ack { by: Bearer::Other }
+            | Step::AckUnfenced
+            | Step::Fail { by: Bearer::Other, .. }
+            | Step::Fatal { by: Bearer::Other, .. }
+            | Step::Release { by: Bearer::Other, .. }
+            | Step::GiveBack { .. }
+            | Step::Expire
+            | Step::Cancel
+            | Step::Break
+            | Step::Bury(_)
+            | Step::Redrive { .. } => false,
+        }
+    }
+
+    /// The state as people see it at `now`: a retry whose time has come is ready to them, even
+    /// where the engine has not recorded that yet.
+    pub fn view(&self, now: Now) -> View {
+        match self.state {
+            State::Ready => View::Ready,
+            State::Retrying if self.due <= now.wall => View::Ready,
+            State::Retrying => View::Retrying,
+            State::Leased(_) => View::Leased,
+            State::Held { .. } => View::Held,
+            State::Done => View::Done,
+            State::Dead(_) => View::Dead,
+            State::Cancelled => View::Cancelled,
+        }
+    }
+
+    /// True while somebody has it, in time or not.
+    pub fn is_held(&self) -> bool {
+        matches!(self.state, State::Leased(_) | State::Held { .. })
+    }
+
+    /// True once nothing but a new round can change it.
+    pub fn is_over(&self) -> bool {
+        matches!(self.state, State::Done | State::Dead(_) | State::Cancelled)
+    }
+
+    /// True where its hold's time is over at `now`.
+    pub fn is_overdue(&self, now: Now, policy: &Policy) -> bool {
+        self.ends_at(policy).is_some_and(|end| end <= now.lease)
+    }
+
+    /// When its hold ends on the lease clock, if it has one that ends.
+    pub fn ends_at(&self, policy: &Policy) -> Option<LeaseTime> {
+        match self.state {
+            State::Leased(lease) => Some(lease.until),
+            State::Held { since, .. } => policy.redis_lease_ms.map(|ms| since.plus_ms(ms)),
+            State::Ready | State::Retrying | State::Done | State::Dead(_) | State::Cancelled => None,
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The rules of Naven Events: who may do what to a delivery, and when.
+//!
+//! Pure: no I/O, no clock, no randomness; all of that comes in as arguments. Engines find, lock and
+//! save deliveries, and ask [`Delivery::apply`] for everything else.
+
+mod backoff;
+mod delivery;
+mod now;
+mod outcome;
+mod past;
+mod policy;
+mod refusal;
+mod settle;
+mod step;
+mod take;
+
+pub use backoff::delay_ms;
+pub use delivery::{Delivery, Lease, State, View};
+pub use now::{LeaseTime, Now};
+pub use outcome::{DeadReason, Ending, Outcome};
+pub use past::Past;
+pub use policy::Policy;
+pub use refusal::Refusal;
+pub use step::{Bearer, ConsumerNo, Failure, Hold, Step};
