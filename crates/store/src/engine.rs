@@ -1,0 +1,157 @@
+//! The engine: where deliveries rest between steps, and the one authority on time.
+//!
+//! Lives here: the trait that every engine implements, and what an engine says of itself. Not here:
+//! transactions (`txn.rs`), reads (`read.rs`), and the engines.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use naven_api::QueueId;
+use tokio::sync::{broadcast, watch};
+
+use crate::read::{Page, Read};
+use crate::reply::{OpError, TxnReply};
+use crate::txn::Txn;
+
+/// A boxed future: the trait is used as `Arc<dyn Engine>`.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Where deliveries rest between steps.
+///
+/// An engine finds rows, reads its clock once for a transaction, and saves what
+/// [`naven_core::Delivery::apply`] returns; it never decides. Durations go in, never instants.
+/// **Every answer, reads included, waits until what it shows is durable.**
+pub trait Engine: Send + Sync + 'static {
+    /// Applies each transaction at one point of the order, with nothing between its ops. Answers
+    /// come in the order of `txns`. Many callers' transactions share one sync.
+    ///
+    /// Dropping the future before it answers: each transaction applied wholly or not at all, and
+    /// the caller cannot know which; HTTP leases that its claims took are given back without an
+    /// attempt counted, and a claim that was not applied yet takes nothing.
+    fn submit(&self, txns: Vec<Txn>) -> BoxFuture<'_, Vec<TxnReply>>;
+
+    /// What needs no order with writes.
+    ///
+    /// # Errors
+    /// `Refused` where the thing asked for is not there; `Unavailable` where the engine has stopped.
+    fn read(&self, read: Read) -> BoxFuture<'_, Result<Page, OpError>>;
+
+    /// Wake-ups for `waits`. Lossy: they say where to look, never what is there.
+    fn hints(&self, waits: WaitSet) -> Hints;
+
+    /// Does what is due: places scheduled events, makes retries ready, expires leases. Safe at any
+    /// time and on all nodes at once. Correctness does not wait for it: it makes things prompt.
+    ///
+    /// # Errors
+    /// `Unavailable` where the engine has stopped.
+    fn tend(&self, budget: Budget) -> BoxFuture<'_, Result<Tended, OpError>>;
+
+    /// What this engine promises and can do.
+    fn caps(&self) -> Caps;
+
+    /// Turns to [`Health::Failed`] once, for good, when the engine can no longer keep its promises.
+    fn health(&self) -> watch::Receiver<Health>;
+
+    /// Takes no further work, makes everything answered durable, and closes its files.
+    fn close(&self) -> BoxFuture<'_, ()>;
+}
+
+/// Which queues a waiter cares about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WaitSet {
+    /// Every queue of this engine.
+    All,
+    /// These.
+    Queues(Vec<QueueId>),
+}
+
+/// A reason to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hint {
+    /// Something may have become claimable here, or the queue changed or went away.
+    Queue(QueueId),
+    /// Hints were missed: look everywhere.
+    Missed,
+}
+
+/// The receiving end of wake-ups.
+#[derive(Debug)]
+pub struct Hints {
+    from: broadcast::Receiver<QueueId>,
+    waits: WaitSet,
+}
+
+impl Hints {
+    /// The wake-ups of `from` that concern `waits`.
+    pub fn new(from: broadcast::Receiver<QueueId>, waits: WaitSet) -> Self {
+        Self { from, waits }
+    }
+
+    /// The next wake-up, or none when the engine is closed. Cancel safe.
+    pub async fn next(&mut self) -> Option<Hint> {
+        loop {
+            match self.from.recv().await {
+                Ok(queue) => match &self.waits {
+                    WaitSet::All => return Some(Hint::Queue(queue)),
+                    WaitSet::Queues(queues) if queues.contains(&queue) => return Some(Hint::Queue(queue)),
+                    WaitSet::Queues(_) => {}
+                },
+                Err(broadcast::error::RecvError::Lagged(_)) => return Some(Hint::Missed),
+                Err(broadcast::error::RecvError::Closed) => return None,
+            }
+        }
+    }
+}
+
+/// How much one call of [`Engine::tend`] may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// Most rows that are moved.
+    pub rows: usize,
+}
+
+/// What one call of [`Engine::tend`] did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tended {
+    /// Rows that were moved.
+    pub rows: usize,
+    /// True where the budget ended before the work did.
+    pub more: bool,
+}
+
+/// What a success answer means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// It is on disk: written and synced before the answer.
+    Synced,
+    /// It is in this process' memory (tests only).
+    Memory,
+}
+
+/// What an engine promises and can do. Features are never emulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caps {
+    /// The engine's name: `embedded`, `postgres`, `memory`.
+    pub name: &'static str,
+    /// What a success answer means.
+    pub durability: Durability,
+    /// True where several nodes may use one store.
+    pub multi_writer: bool,
+    /// True where a publish can be part of the user's own database transaction.
+    pub transactional_publish: bool,
+    /// How often a queue with waiters is looked at without a hint.
+    pub look_every: Duration,
+}
+
+/// Whether an engine can still keep its promises.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Health {
+    /// It can.
+    Well,
+    /// It cannot, for good: the process must end and start again from disk.
+    Failed {
+        /// What happened, for the operator.
+        why: String,
+    },
+}

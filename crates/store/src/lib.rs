@@ -1,0 +1,15 @@
+//! Engines of Naven Events: where deliveries rest between steps.
+//!
+//! [`Engine`] is the trait; [`txn`], [`reply`] and [`read`] are what goes in and comes out.
+
+pub mod clock;
+pub mod engine;
+pub mod key;
+pub mod queue;
+pub mod read;
+pub mod reply;
+pub mod token;
+pub mod txn;
+
+pub use clock::{Clock, Random};
+pub use engine::{BoxFuture, Budget, Caps, Durability, Engine, Health, Hint, Hints, Tended, WaitSet};

@@ -1,0 +1,185 @@
+//! What engines can be asked to show.
+//!
+//! Lives here: reads, their pages, and how queues and events look from outside. Not here: their
+//! JSON (`naven-server`).
+
+use naven_api::{EventId, QueueId, Timestamp};
+use naven_core::{DeadReason, Past, View};
+
+use crate::key::KeyRecord;
+use crate::queue::{QueueRef, QueueSettings};
+use crate::txn::{Body, Place};
+
+/// One question.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Read {
+    /// One queue.
+    Queue(QueueRef),
+    /// Queues that are not deleted, newest first.
+    Queues {
+        /// Only names that begin with this.
+        name_prefix: String,
+        /// Where the last page ended.
+        cursor: Option<Cursor>,
+        /// Most items: 1 to 500.
+        limit: u32,
+    },
+    /// One event and its deliveries.
+    Event {
+        /// Which.
+        event: EventId,
+        /// True where the payload is wanted too.
+        payload: bool,
+    },
+    /// Dead deliveries of one queue, newest death first.
+    DeadLetters {
+        /// Of which queue: by id it may be a deleted one.
+        queue: QueueRef,
+        /// Where the last page ended.
+        cursor: Option<Cursor>,
+        /// Most items: 1 to 500.
+        limit: u32,
+        /// True where the payloads are wanted too.
+        payload: bool,
+    },
+    /// Every stored key.
+    Keys,
+    /// Figures of the engine itself.
+    System,
+}
+
+/// A place in a list, opaque to callers: the engine's own ordering key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cursor(pub Vec<u8>);
+
+/// One answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Page {
+    /// One queue.
+    Queue(Box<QueueView>),
+    /// Queues.
+    Queues(Vec<QueueView>, Option<Cursor>),
+    /// One event.
+    Event(Box<EventView>),
+    /// Events, each with the one dead delivery that was asked for.
+    DeadLetters(Vec<EventView>, Option<Cursor>),
+    /// Keys.
+    Keys(Vec<KeyRecord>),
+    /// Figures of the engine itself.
+    System(SystemView),
+}
+
+/// Deliveries of a queue by state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts([u64; View::ALL.len()]);
+
+impl Counts {
+    /// How many are in this state.
+    pub fn of(&self, view: View) -> u64 {
+        self.0[view as usize]
+    }
+
+    /// The counter of this state.
+    pub fn of_mut(&mut self, view: View) -> &mut u64 {
+        &mut self.0[view as usize]
+    }
+
+    /// How many are neither done nor cancelled: what stands in the way of a deletion.
+    pub fn unfinished(&self) -> u64 {
+        View::ALL
+            .into_iter()
+            .filter(|view| !matches!(view, View::Done | View::Cancelled))
+            .map(|view| self.of(view))
+            .sum()
+    }
+}
+
+/// A queue from outside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueueView {
+    /// Its id.
+    pub id: QueueId,
+    /// Its unique name.
+    pub name: String,
+    /// Its stream's name.
+    pub stream: String,
+    /// Its settings.
+    pub settings: QueueSettings,
+    /// Why it is paused, where it is; the reason may be empty.
+    pub paused: Option<String>,
+    /// Deliveries by state.
+    pub counts: Counts,
+    /// When the longest-waiting ready event became due.
+    pub oldest_ready: Option<Timestamp>,
+    /// The engine's wall clock at the time of the read.
+    pub now: Timestamp,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When its settings last changed.
+    pub updated_at: Timestamp,
+}
+
+/// An event from outside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventView {
+    /// Its id.
+    pub id: EventId,
+    /// Its stream's name.
+    pub stream: String,
+    /// Its place in the stream, once it has one that is seen there.
+    pub place: Option<Place>,
+    /// Its content, where it was asked for and still lives.
+    pub body: Option<Body>,
+    /// Names and values that travel with it.
+    pub headers: Vec<(String, String)>,
+    /// When it was published.
+    pub created_at: Timestamp,
+    /// Its first due time.
+    pub scheduled_at: Timestamp,
+    /// One for each queue that deals with it.
+    pub deliveries: Vec<DeliveryView>,
+}
+
+/// One queue's dealing with an event, from outside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeliveryView {
+    /// The queue's name.
+    pub queue: String,
+    /// The queue's id.
+    pub queue_id: QueueId,
+    /// Where it stands.
+    pub state: View,
+    /// See the HTTP contract.
+    pub attempts: u32,
+    /// See the HTTP contract.
+    pub expiries: u32,
+    /// The fencing number (`deliveryCount`).
+    pub fence: u64,
+    /// The event's own attempts bound, or the queue's.
+    pub max_attempts: Option<u32>,
+    /// When it may be delivered, where it is to be.
+    pub next_attempt_at: Option<Timestamp>,
+    /// When the lease ends, where there is one.
+    pub lease_expires_at: Option<Timestamp>,
+    /// Who has it, as it named itself.
+    pub consumer: Option<String>,
+    /// When it was done, dead or cancelled.
+    pub settled_at: Option<Timestamp>,
+    /// What the last failed attempt said.
+    pub last_error: Option<String>,
+    /// Why it is dead, where it is.
+    pub dead: Option<DeadReason>,
+    /// Its last holds in this round, oldest first.
+    pub log: Vec<Past>,
+}
+
+/// Figures of the engine itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SystemView {
+    /// Queues that are not deleted.
+    pub queues: u64,
+    /// Bytes that the engine's files take; 0 for an engine without files.
+    pub disk_bytes: u64,
+    /// Bytes of a torn tail that were cut at the last start.
+    pub cut_bytes: u64,
+}

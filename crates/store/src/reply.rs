@@ -1,0 +1,174 @@
+//! What engines answer.
+//!
+//! Lives here: answers and refusals of ops. Not here: pages of reads (`read.rs`), error codes for
+//! callers (`naven-api`; the doors translate).
+
+use std::time::Duration;
+
+use naven_api::{EventId, LeaseToken, QueueId, Timestamp};
+use naven_core::{Refusal, View};
+
+use crate::read::{EventView, Page, QueueView};
+use crate::txn::Body;
+
+/// One transaction's answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TxnReply {
+    /// The point of the order at which it was applied.
+    pub version: u64,
+    /// An answer for each op, in order.
+    pub ops: Vec<Result<OpReply, OpError>>,
+}
+
+/// One op's success.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OpReply {
+    /// An event was published, or redriven: how it stands, without its payload.
+    Event(Box<EventView>),
+    /// A claim's leases.
+    Claimed(Claimed),
+    /// A holder's word was taken.
+    Settled(Settled),
+    /// A queue was made or changed.
+    Queue(Box<QueueView>),
+    /// A read's page.
+    Page(Box<Page>),
+    /// It was done, and there is nothing to say of it.
+    Done,
+}
+
+/// What a claim took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claimed {
+    /// From which queue.
+    pub queue: QueueId,
+    /// The leases, earliest due first; empty where nothing was due.
+    pub leases: Vec<Grant>,
+    /// Where nothing was due: how long until something may be; none: until the next hint.
+    pub due_in: Option<Duration>,
+}
+
+/// One event in the hands of its holder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grant {
+    /// Which event.
+    pub event: EventId,
+    /// From which queue.
+    pub queue: QueueId,
+    /// The queue's name.
+    pub queue_name: String,
+    /// The present round.
+    pub round: u32,
+    /// The fencing number (`deliveryCount`).
+    pub fence: u64,
+    /// See the HTTP contract.
+    pub attempts: u32,
+    /// See the HTTP contract.
+    pub expiries: u32,
+    /// The first due time.
+    pub scheduled_at: Timestamp,
+    /// The content.
+    pub body: Body,
+    /// Names and values that travel with it.
+    pub headers: Vec<(String, String)>,
+    /// The proof; none for Redis holds.
+    pub token: Option<LeaseToken>,
+    /// When the lease ends, as the wall clock shows it; none for Redis holds.
+    pub lease_expires_at: Option<Timestamp>,
+}
+
+/// How a delivery stands after its holder's word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settled {
+    /// The queue whose delivery it is.
+    pub queue: QueueId,
+    /// The state.
+    pub state: View,
+    /// When it was settled: for an ack's answer.
+    pub settled_at: Option<Timestamp>,
+    /// When it is due again: for a nack's answer; none where it is dead.
+    pub next_at: Option<Timestamp>,
+    /// When the lease ends: for a heartbeat's answer; none where there is none any more.
+    pub lease_expires_at: Option<Timestamp>,
+    /// True where an operator asked the holder to stop.
+    pub cancel_requested: bool,
+    /// True where the same caller already had this answer.
+    pub replayed: bool,
+}
+
+/// Why an op was not done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OpError {
+    /// The rules or the facts say no; nothing changed.
+    #[error("refused: {0:?}")]
+    Refused(Refused),
+    /// Another op of an all-or-nothing transaction was refused; nothing changed.
+    #[error("undone: another part of the transaction was refused")]
+    Undone,
+    /// Too much at once; nothing changed.
+    #[error("busy: try again after {after:?}")]
+    Busy {
+        /// When to try again.
+        after: Duration,
+    },
+    /// The disk or the queue is full; nothing changed.
+    #[error("full")]
+    Full,
+    /// This engine does not have this op yet.
+    #[error("not supported by this engine")]
+    Unsupported,
+    /// The engine takes no work; nothing was written.
+    #[error("the engine takes no work")]
+    Unavailable,
+    /// Whether it was done is not known, and the engine cannot find out.
+    #[error("the outcome is not known")]
+    Unknown,
+}
+
+/// Which rule or fact says no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Refused {
+    /// The caller was the last holder and its time is over.
+    Expired,
+    /// Another delivery happened, or the proof is not this event's.
+    Lost,
+    /// The caller already settled it the other way.
+    Settled,
+    /// No such queue.
+    QueueNotFound,
+    /// No such stream.
+    StreamNotFound,
+    /// No such event, or it is not in the queue that was named.
+    EventNotFound,
+    /// The event is in several queues, and none was named.
+    QueueNeeded,
+    /// The name belongs to another queue.
+    NameTaken,
+    /// The queue holds events that are not done or cancelled.
+    NotEmpty,
+    /// Not in a state that allows this.
+    WrongState,
+    /// A watched stream changed.
+    Changed,
+    /// A cursor that this list did not give out.
+    BadCursor,
+    /// The transaction is larger than a record may be.
+    TooLarge,
+}
+
+impl From<Refused> for OpError {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+impl From<Refusal> for OpError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(match refusal {
+            Refusal::Expired => Refused::Expired,
+            Refusal::Lost => Refused::Lost,
+            Refusal::Settled => Refused::Settled,
+            Refusal::NotDue | Refusal::WrongState => Refused::WrongState,
+        })
+    }
+}

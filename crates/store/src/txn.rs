@@ -1,0 +1,391 @@
+//! What engines are asked to do: transactions of ops, as values.
+//!
+//! Lives here: the transaction, its ops and what they name. Not here: answers (`reply.rs`), reads
+//! (`read.rs`). No SQL, key or page appears in either.
+
+use bytes::Bytes;
+use naven_api::{ConsumerId, DelaySeconds, ErrorText, EventId, LeaseSeconds, LeaseToken, QueueId, Timestamp};
+use naven_core::DeadReason;
+
+use crate::queue::{QueueChanges, QueueRef, QueueSettings};
+use crate::read::Read;
+
+/// Ops applied at one point of the order, durable as a whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Txn {
+    /// The node's own identity for it, for retries.
+    pub id: u128,
+    /// Streams that must still be at these versions, or the whole is refused.
+    pub watch: Vec<(StreamRef, u64)>,
+    /// What to do, in order.
+    pub ops: Vec<Op>,
+    /// True where one refused op undoes its neighbours; else refusals stand alone.
+    pub all_or_nothing: bool,
+}
+
+impl Txn {
+    /// A transaction of one op.
+    pub fn one(kind: OpKind) -> Self {
+        Self { id: 0, watch: Vec::new(), ops: vec![Op::plain(kind)], all_or_nothing: false }
+    }
+
+    /// A transaction of several ops, each refused or taken by itself.
+    pub fn each(kinds: impl IntoIterator<Item = OpKind>) -> Self {
+        let ops = kinds.into_iter().map(Op::plain).collect();
+        Self { id: 0, watch: Vec::new(), ops, all_or_nothing: false }
+    }
+
+    /// A transaction of several ops that are all taken or all refused.
+    pub fn all(kinds: impl IntoIterator<Item = OpKind>) -> Self {
+        Self { all_or_nothing: true, ..Self::each(kinds) }
+    }
+}
+
+/// One op and the slot that makes its repetition harmless.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Op {
+    /// What to do.
+    pub kind: OpKind,
+    /// Where the result is kept for a repetition.
+    pub idempotency: Option<IdempotencySlot>,
+}
+
+impl Op {
+    /// An op without an idempotency slot.
+    pub fn plain(kind: OpKind) -> Self {
+        Self { kind, idempotency: None }
+    }
+}
+
+/// Names a caller's intention, so that its repetition gets the first answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdempotencySlot {
+    /// Key owner, method and path.
+    pub scope: Bytes,
+    /// The caller's key.
+    pub key: Bytes,
+    /// A digest of the request: another one under the same key is refused.
+    pub fingerprint: [u8; 32],
+}
+
+/// Everything that can be asked of an engine. An op that an engine does not have yet answers
+/// `Unsupported`, and no door reaches it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OpKind {
+    /// Publish one event.
+    Append(Append),
+    /// Take due events.
+    Claim(Claim),
+    /// A holder's word on its event.
+    Settle(Settle),
+    /// Drop a stream's oldest entries.
+    Trim(Trim),
+    /// Drop single entries of a stream.
+    DeleteEntries {
+        /// From which stream.
+        stream: StreamRef,
+        /// Which.
+        places: Vec<Place>,
+    },
+    /// Move a stream's last place.
+    SetId {
+        /// Of which stream.
+        stream: StreamRef,
+        /// The new last place.
+        last: Place,
+    },
+    /// Take over named entries from another consumer (`XCLAIM`).
+    Transfer(Transfer),
+    /// Take over idle entries in order (`XAUTOCLAIM`).
+    ScanTransfer(ScanTransfer),
+    /// Make or change a queue.
+    Group(GroupOp),
+    /// Remove a queue or a stream.
+    Delete(DeleteOp),
+    /// A read at this point of the order.
+    Read(Read),
+    /// What operators do.
+    Admin(AdminOp),
+}
+
+/// A stream, by its name's bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct StreamRef(pub Bytes);
+
+/// An entry's place in its stream: `ms-seq`, strictly rising.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Place {
+    /// Milliseconds since 1970.
+    pub ms: u64,
+    /// Number within the millisecond.
+    pub seq: u64,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{}", self.ms, self.seq)
+    }
+}
+
+/// An event's content in the form in which it arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Body {
+    /// Which form.
+    pub form: Form,
+    /// The content, byte for byte.
+    pub bytes: Bytes,
+}
+
+/// The form of a body: each door converts on read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A JSON object's text.
+    Json,
+    /// Redis fields and values, length-prefixed.
+    Fields,
+}
+
+/// Where an event goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// To every queue of a stream.
+    Stream(StreamRef),
+    /// To one queue alone.
+    Queue(QueueRef),
+}
+
+/// When an event is first due. The one instant that callers may name is `At`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Due {
+    /// At once.
+    Now,
+    /// This long from now.
+    In(DelaySeconds),
+    /// At this instant; a past one is kept as given and due now.
+    At(Timestamp),
+}
+
+/// Publish one event.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Append {
+    /// Where to.
+    pub to: Target,
+    /// Its content.
+    pub body: Body,
+    /// When it is first due.
+    pub due: Due,
+    /// Names and values that travel with it: at most 32, each at most 1 KiB.
+    pub headers: Vec<(String, String)>,
+    /// Attempts of this event, over its queue's.
+    pub max_attempts: Option<u32>,
+}
+
+/// How a claim holds what it takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClaimHold {
+    /// An HTTP lease of this length, or of the queue's default.
+    Lease(Option<LeaseSeconds>),
+    /// A Redis consumer of this name.
+    Consumer(Bytes),
+    /// Done at delivery, for the Redis consumer of this name.
+    NoAck(Bytes),
+}
+
+/// Take due events, earliest due first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    /// From where.
+    pub queue: QueueRef,
+    /// How they are held.
+    pub hold: ClaimHold,
+    /// Most events: 1 to 100.
+    pub max: u32,
+    /// Most payload bytes; the first event is taken whatever its size.
+    pub max_bytes: usize,
+    /// Who claims, as it names itself.
+    pub consumer: Option<ConsumerId>,
+}
+
+/// What a caller offers as proof of a hold.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Proof {
+    /// The claim's token.
+    Token(LeaseToken),
+    /// The engine's own knowledge of the hold (give-back, the Redis door).
+    Fence {
+        /// Which queue's delivery.
+        queue: QueueId,
+        /// The round that was held.
+        round: u32,
+        /// The fencing number of the hold.
+        fence: u64,
+    },
+    /// An operator's right, checked by the door.
+    Operator {
+        /// Which queue's delivery; needed where the event is in several.
+        queue: Option<QueueRef>,
+    },
+}
+
+/// What a holder says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SettleStep {
+    /// Finished.
+    Ack,
+    /// Failed: retry after this delay, or by the queue's backoff.
+    Fail {
+        /// What went wrong.
+        error: Option<ErrorText>,
+        /// The retry's delay.
+        delay: Option<DelaySeconds>,
+    },
+    /// Failed for good.
+    Fatal {
+        /// What went wrong.
+        error: Option<ErrorText>,
+    },
+    /// Given back by the holder.
+    Release {
+        /// Why.
+        error: Option<ErrorText>,
+    },
+    /// Given back by the server: the claim's answer could not be delivered.
+    GiveBack,
+    /// A heartbeat: the lease ends this long from now, or the queue's default.
+    Extend(Option<LeaseSeconds>),
+}
+
+/// A holder's word on its event.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settle {
+    /// Which event.
+    pub event: EventId,
+    /// Proof of the hold.
+    pub proof: Proof,
+    /// What it says.
+    pub step: SettleStep,
+}
+
+/// Drop a stream's oldest entries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trim {
+    /// Of which stream.
+    pub stream: StreamRef,
+    /// What stays.
+    pub keep: Keep,
+    /// Most entries dropped by one call; none: no bound.
+    pub limit: Option<u64>,
+}
+
+/// What a trim leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// The newest so many entries.
+    Newest(u64),
+    /// Entries at or after this place.
+    From(Place),
+}
+
+/// Take over named entries from another consumer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transfer {
+    /// In which queue.
+    pub queue: QueueRef,
+    /// To whom.
+    pub consumer: Bytes,
+    /// Only entries idle for so long, in ms.
+    pub min_idle_ms: u64,
+    /// Which.
+    pub places: Vec<Place>,
+    /// True where only the owner changes (`JUSTID`).
+    pub just_id: bool,
+    /// True where entries that nobody holds are made pending (`FORCE`).
+    pub force: bool,
+    /// Redis' delivery counter is set to this.
+    pub redis_count: Option<u64>,
+}
+
+/// Take over idle entries in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScanTransfer {
+    /// In which queue.
+    pub queue: QueueRef,
+    /// To whom.
+    pub consumer: Bytes,
+    /// Only entries idle for so long, in ms.
+    pub min_idle_ms: u64,
+    /// From this place on.
+    pub start: Place,
+    /// Most entries looked at.
+    pub count: u32,
+    /// True where only the owner changes (`JUSTID`).
+    pub just_id: bool,
+}
+
+/// Make or change a queue.
+#[derive(Debug, Clone, PartialEq)]
+pub enum GroupOp {
+    /// A new queue on a stream of its own, named alike.
+    Create {
+        /// Its unique name.
+        name: String,
+        /// Its settings.
+        settings: Box<QueueSettings>,
+    },
+    /// Change settings.
+    Patch {
+        /// Which queue.
+        queue: QueueRef,
+        /// What changes.
+        changes: Box<QueueChanges>,
+    },
+    /// Stop handing out events.
+    Pause {
+        /// Which queue.
+        queue: QueueRef,
+        /// Why, for people.
+        reason: Option<String>,
+    },
+    /// Hand out events again.
+    Resume {
+        /// Which queue.
+        queue: QueueRef,
+    },
+}
+
+/// Remove something.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DeleteOp {
+    /// A queue. Its pending and ready events become dead letters of the closed queue.
+    Queue {
+        /// Which.
+        queue: QueueRef,
+        /// True where events that are not done or cancelled do not stand in the way.
+        force: bool,
+    },
+}
+
+/// What operators do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AdminOp {
+    /// A dead delivery begins a new round.
+    Redrive {
+        /// Which event.
+        event: EventId,
+        /// In which queue; needed where the event is in several.
+        queue: Option<QueueRef>,
+        /// True where the attempts start again at none.
+        reset_attempts: bool,
+    },
+    /// Give up a delivery, held or not.
+    Bury {
+        /// Which event.
+        event: EventId,
+        /// In which queue; needed where the event is in several.
+        queue: Option<QueueRef>,
+        /// Why.
+        reason: DeadReason,
+    },
+    /// Store a key's record under its name, replacing the one that was there.
+    PutKey(crate::key::KeyRecord),
+}
