@@ -153,7 +153,7 @@ impl Delivery {
             Step::TakeOver { to, consumer, just_id } => self.take_over(*to, consumer, *just_id, now, policy),
             Step::Extend { by, hold } => self.extend(*by, *hold, now, policy),
             Step::Ack { by } => self.ack(*by, now, policy),
-            Step::AckUnfenced => self.ack_unfenced(now),
+            Step::AckUnfenced => self.ack_unfenced(now, policy),
             Step::Fail { by, failure } => self.fail(*by, failure, now, policy),
             Step::Fatal { by, error } => self.fatal(*by, error.as_ref(), now, policy),
             Step::Release { by, error } => self.release(*by, error.as_ref(), now, policy),

@@ -65,18 +65,24 @@ impl Delivery {
     }
 
     /// `XACK`: bears no token, so only what a Redis consumer holds, or nobody, can be settled by it.
-    pub(crate) fn ack_unfenced(&self, now: Now) -> Result<Delivery, Refusal> {
+    pub(crate) fn ack_unfenced(&self, now: Now, policy: &Policy) -> Result<Delivery, Refusal> {
         match self.state {
             State::Held { .. } => {
                 let mut done = self.clone();
                 done.end(State::Done, Ending::Acked, now, None);
                 Ok(done)
             }
-            // Whoever held it before is told that somebody else finished it.
-            State::Ready | State::Retrying if self.fence > 0 => {
-                let mut done = self.clone();
-                done.end(State::Done, Ending::Broken, now, None);
-                Ok(done)
+            // Whoever held it before is told that somebody else finished it; how that hold ended
+            // stays in the log as it was.
+            State::Ready | State::Retrying if self.fence > 0 => Ok(Delivery {
+                state: State::Done,
+                last: Some(Outcome { ending: Ending::Broken, at: now.wall, next_at: None, lapsed: None }),
+                over_at: Some(now.wall),
+                ..self.clone()
+            }),
+            // A lease whose time is over stands like an entry without an owner, recorded or not.
+            State::Leased(lease) if lease.until <= now.lease => {
+                self.expired(now, policy).ack_unfenced(now, policy)
             }
             State::Leased(_) => Err(Refusal::Lost),
             State::Ready | State::Retrying => Err(Refusal::NotDue),
@@ -170,11 +176,15 @@ impl Delivery {
     fn standing(&self, by: Bearer, now: Now, policy: &Policy) -> Standing {
         match (by, self.state, self.last) {
             (Bearer::Other, _, _) | (Bearer::Last, State::Held { .. }, _) => Standing::Refused(Refusal::Lost),
-            (Bearer::Last, State::Leased(lease), _) => {
-                if now.lease < lease.until.plus_ms(policy.grace_ms) {
-                    Standing::Holds(lease, Box::new(self.clone()))
-                } else {
-                    Standing::Refused(Refusal::Expired)
+            (Bearer::Last, State::Leased(lease), _) if now.lease < lease.until => {
+                Standing::Holds(lease, Box::new(self.clone()))
+            }
+            // Over, and nobody recorded that yet: judged as if somebody had, so that no answer
+            // depends on how prompt the sweeper is.
+            (Bearer::Last, State::Leased(_), _) => {
+                match self.expired(now, policy).standing(by, now, policy) {
+                    Standing::Holds(lease, _) => Standing::Holds(lease, Box::new(self.clone())),
+                    judged @ (Standing::Ended(_) | Standing::Refused(_)) => judged,
                 }
             }
             (Bearer::Last, state, Some(last)) => self.standing_after(state, &last, now, policy),

@@ -60,7 +60,7 @@ pub enum Step {
         to: ConsumerNo,
         /// Its name, for people.
         consumer: String,
-        /// True where only the owner changes and no attempt is counted (`JUSTID`).
+        /// True where a live hold only changes its owner, which counts no attempt (`JUSTID`).
         just_id: bool,
     },
     /// A heartbeat: the lease ends this long from now.

@@ -76,8 +76,13 @@ impl Delivery {
         }
         taken = taken.held_anew(Some(consumer.to_owned()), now);
         taken.state = held;
-        if !just_id {
+        // A live hold that only changes its owner is counted already; every other one is a new
+        // attempt, or holds could run out for ever without the delivery ever being given up.
+        let only_moves = self.is_held() && !ends_a_hold;
+        if !only_moves {
             taken.attempts = taken.attempts.saturating_add(1);
+        }
+        if !just_id {
             taken.redis_count = taken.redis_count.saturating_add(1);
         }
         Ok(taken)
@@ -151,7 +156,7 @@ impl Delivery {
     }
 
     /// This delivery with its hold's end counted against it: due again at once, or dead.
-    fn expired(&self, now: Now, policy: &Policy) -> Delivery {
+    pub(crate) fn expired(&self, now: Now, policy: &Policy) -> Delivery {
         let mut lapsed = self.clone();
         lapsed.expiries = self.expiries.saturating_add(1);
         let dead = match policy.max_attempts {
