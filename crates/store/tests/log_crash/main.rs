@@ -1,0 +1,14 @@
+//! The log, the folder and the snapshot file against power cuts, faults and damage, on a disk in
+//! memory that forgets what was not synced.
+//!
+//! Lives here: the list of themes. Not here: the engine that is built on the log (`embedded.rs`).
+
+mod commit;
+mod crash;
+mod damage;
+mod faults;
+mod folder;
+mod full;
+mod real;
+mod script;
+mod snapshot;
