@@ -1,0 +1,53 @@
+//! The suite that every engine passes, and random scripts played to two engines at once.
+//!
+//! [`conformance!`](crate::conformance!) makes one test of each case, for the engine that a factory
+//! makes. [`play`] plays seeded scripts to an engine and to the model, whose answers are right by
+//! definition. Not here: what only one engine promises (disks, crashes, locks).
+
+pub mod bench;
+pub mod clock;
+pub mod random;
+mod suite;
+
+// A case's name is the sentence that would document it.
+#[allow(missing_docs)]
+pub mod all_or_nothing;
+#[allow(missing_docs)]
+pub mod clock_steps;
+#[allow(missing_docs)]
+pub mod counts;
+#[allow(missing_docs)]
+pub mod dead_letters;
+#[allow(missing_docs)]
+pub mod deletion;
+#[allow(missing_docs)]
+pub mod give_back;
+#[allow(missing_docs)]
+pub mod hints;
+#[allow(missing_docs)]
+pub mod leases;
+#[allow(missing_docs)]
+pub mod order;
+#[allow(missing_docs)]
+pub mod pausing;
+#[allow(missing_docs)]
+pub mod reading;
+#[allow(missing_docs)]
+pub mod retries;
+#[allow(missing_docs)]
+pub mod scheduling;
+#[allow(missing_docs)]
+pub mod settling;
+#[allow(missing_docs)]
+pub mod sizes;
+#[allow(missing_docs)]
+pub mod tokens;
+
+mod compare;
+mod known;
+pub mod play;
+pub mod script;
+
+pub use bench::{Bench, Fresh};
+pub use clock::ManualClock;
+pub use random::SeededRandom;

@@ -1,0 +1,220 @@
+//! Playing one script to two engines that share a clock, and comparing every answer.
+//!
+//! Lives here: the player, and how a failure is made small and can be repeated. Not here: what
+//! scripts may say (`script.rs`) and what counts as the same answer (`compare.rs`).
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use tokio::runtime::Runtime;
+
+use super::bench::{Fresh, runtime};
+use super::clock::ManualClock;
+use super::compare::{difference, plain, plain_page};
+use super::known::Known;
+use super::random::SeededRandom;
+use super::script::{Line, script};
+use crate::clock::{Clock, Random};
+use crate::engine::{Budget, Engine};
+use crate::read::{Page, Read};
+use crate::reply::OpError;
+use crate::txn::{Op, Txn};
+
+/// Makes a fresh engine.
+pub trait Factory: Fn(Arc<dyn Clock>, Arc<dyn Random>) -> Fresh {}
+impl<F: Fn(Arc<dyn Clock>, Arc<dyn Random>) -> Fresh> Factory for F {}
+
+/// Which scripts to play.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scripts {
+    /// The first seed.
+    pub first_seed: u64,
+    /// How many, one seed after the other.
+    pub count: u64,
+}
+
+/// Where two engines differ.
+#[derive(Debug)]
+pub struct Difference {
+    /// The seed of the whole script.
+    pub seed: u64,
+    /// The shortest part of it that was found to show a difference.
+    pub lines: Vec<Line>,
+    /// What the first line that differs got from both.
+    pub what: String,
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "seed {}: {}", self.seed, self.what)?;
+        writeln!(f, "the script, made short:")?;
+        self.lines.iter().enumerate().try_for_each(|(at, line)| writeln!(f, "{at:4} {line:?}"))?;
+        let again = "cargo nextest run -p naven-store --features conformance -E 'test(script)'";
+        write!(f, "play it again: NAVEN_SCRIPT_SEED={} {again}", self.seed)
+    }
+}
+
+impl Scripts {
+    /// `count` scripts from seed 1 on; or as many as `NAVEN_SCRIPTS` says; or the one whose seed
+    /// `NAVEN_SCRIPT_SEED` gives.
+    #[expect(clippy::disallowed_methods, reason = "a test run's knobs, read nowhere else")]
+    pub fn from_env(count: u64) -> Self {
+        let number = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
+        match number("NAVEN_SCRIPT_SEED") {
+            Some(seed) => Self { first_seed: seed, count: 1 },
+            None => Self { first_seed: 1, count: number("NAVEN_SCRIPTS").unwrap_or(count) },
+        }
+    }
+
+    /// Plays them all to `subject` and to `model`.
+    ///
+    /// # Panics
+    /// Where the two differ, with the seed, the script and the way to play it again.
+    pub fn play(&self, subject: impl Factory, model: impl Factory) {
+        if let Some(difference) = self.first_difference(subject, model) {
+            panic!("{difference}");
+        }
+    }
+
+    /// The first difference between the two, if any.
+    pub fn first_difference(&self, subject: impl Factory, model: impl Factory) -> Option<Difference> {
+        let runtime = runtime();
+        let fails = |lines: &[Line], seed| {
+            let played = catch_unwind(AssertUnwindSafe(|| {
+                Player::new(&runtime, [&subject, &model], seed).play(lines)
+            }));
+            played.unwrap_or_else(|panic| Some(format!("panicked: {}", text_of(panic.as_ref()))))
+        };
+        (self.first_seed..self.first_seed + self.count).find_map(|seed| {
+            let mut lines = script(seed);
+            let mut what = fails(&lines, seed)?;
+            shorten(&mut lines, |shorter| {
+                let still = fails(shorter, seed);
+                let is_failing = still.is_some();
+                what = still.unwrap_or_else(|| std::mem::take(&mut what));
+                is_failing
+            });
+            Some(Difference { seed, lines, what })
+        })
+    }
+}
+
+fn text_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a text").to_owned()
+}
+
+/// Leaves out lines for as long as the rest still fails.
+fn shorten(lines: &mut Vec<Line>, mut fails: impl FnMut(&[Line]) -> bool) {
+    for size in [16, 8, 4, 2, 1, 1] {
+        let mut at = 0;
+        while at < lines.len() {
+            let mut shorter = lines.clone();
+            shorter.drain(at..(at + size).min(lines.len()));
+            if fails(&shorter) { *lines = shorter } else { at += size }
+        }
+    }
+}
+
+/// Two engines, one clock, and what the script has made so far.
+struct Player<'a> {
+    runtime: &'a Runtime,
+    clock: Arc<ManualClock>,
+    engines: [Arc<dyn Engine>; 2],
+    known: Known,
+    _guards: [Box<dyn Any + Send>; 2],
+}
+
+impl<'a> Player<'a> {
+    fn new(runtime: &'a Runtime, factories: [&dyn Factory<Output = Fresh>; 2], seed: u64) -> Self {
+        let clock = Arc::new(ManualClock::default());
+        let make = |factory: &dyn Factory<Output = Fresh>| {
+            let random = Arc::new(SeededRandom::new(seed));
+            let fresh = factory(clock.clone(), random.clone());
+            // However much it drew while it was made, from here on both draw alike.
+            random.restart(seed);
+            (fresh.engine, fresh.guard)
+        };
+        let [(subject, guard), (model, other_guard)] = factories.map(make);
+        let (engines, known) = ([subject, model], Known::default());
+        Self { runtime, clock, engines, known, _guards: [guard, other_guard] }
+    }
+
+    /// What the first line that differs got, if any does.
+    fn play(mut self, lines: &[Line]) -> Option<String> {
+        let different = lines.iter().enumerate().find_map(|(at, line)| {
+            let what = self.line(line)?;
+            Some(format!("line {at} of {}: {line:?}\n{what}", lines.len()))
+        });
+        let different = different.or_else(|| {
+            let what = self.known.everything().into_iter().find_map(|read| self.read(&read))?;
+            Some(format!("after the last line: {what}"))
+        });
+        self.engines.iter().for_each(|engine| self.runtime.block_on(engine.close()));
+        different
+    }
+
+    fn line(&mut self, line: &Line) -> Option<String> {
+        match line {
+            Line::Advance(ms) => {
+                self.clock.advance_ms(*ms);
+                None
+            }
+            Line::StepWall(ms) => {
+                self.clock.step_wall_ms(*ms);
+                None
+            }
+            Line::Tend => {
+                let budget = Budget { rows: 100_000 };
+                let [ours, right] = [0, 1].map(|side| self.runtime.block_on(self.engines[side].tend(budget)));
+                difference(&ours, &right)
+            }
+            Line::Look(look) => self.read(&self.known.read(look, None)),
+            Line::Submit { all_or_nothing, asks } => {
+                let wall = self.clock.wall();
+                let [ours, right] = [0, 1].map(|side| {
+                    let ops = asks.iter().map(|ask| Op::plain(self.known.op(ask, side, wall))).collect();
+                    let txn = Txn { ops, all_or_nothing: *all_or_nothing, ..Txn::each([]) };
+                    let mut replies = self.runtime.block_on(self.engines[side].submit(vec![txn]));
+                    replies.pop().map(|reply| reply.ops).unwrap_or_default()
+                });
+                ours.iter().zip(&right).for_each(|(one, other)| self.known.learn([one, other]));
+                let plain = |answers: Vec<_>| answers.into_iter().map(plain).collect::<Vec<_>>();
+                difference(&plain(ours), &plain(right))
+            }
+        }
+    }
+
+    fn read(&self, read: &Read) -> Option<String> {
+        let [ours, right] = [0, 1].map(|side| self.walk(side, read.clone()));
+        difference(&ours, &right).map(|what| format!("{read:?}\n{what}"))
+    }
+
+    /// All pages from `read` on, as one.
+    fn walk(&self, side: usize, mut read: Read) -> Result<Page, OpError> {
+        let mut page = self.runtime.block_on(self.engines[side].read(read.clone()))?;
+        loop {
+            let next = match &page {
+                Page::Queues(_, next) | Page::DeadLetters(_, next) => next.clone(),
+                Page::Queue(_) | Page::Event(_) | Page::Keys(_) | Page::System(_) => None,
+            };
+            let Some(next) = next else { return Ok(plain_page(page)) };
+            if let Read::Queues { cursor, .. } | Read::DeadLetters { cursor, .. } = &mut read {
+                *cursor = Some(next);
+            }
+            let more = self.runtime.block_on(self.engines[side].read(read.clone()))?;
+            page = match (page, more) {
+                (Page::Queues(mut items, _), Page::Queues(more, next)) => {
+                    items.extend(more);
+                    Page::Queues(items, next)
+                }
+                (Page::DeadLetters(mut items, _), Page::DeadLetters(more, next)) => {
+                    items.extend(more);
+                    Page::DeadLetters(items, next)
+                }
+                (_, other) => return Ok(other),
+            };
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Reads: queues, keys and the engine itself.
+//!
+//! Lives here: lists and figures. Not here: dead letters (`dead_letters.rs`).
+
+use naven_api::{KeyId, QueueId};
+
+use super::bench::{Bench, delete, named};
+use crate::key::KeyRecord;
+use crate::queue::QueueRef;
+use crate::read::{Page, Read};
+use crate::reply::{OpReply, Refused};
+use crate::txn::{AdminOp, OpKind};
+
+fn names(bench: &Bench, prefix: &str, limit: u32) -> Vec<String> {
+    let (mut all, mut cursor) = (Vec::new(), None);
+    loop {
+        let read = Read::Queues { name_prefix: prefix.to_owned(), cursor, limit };
+        let Ok(Page::Queues(items, next)) = bench.read(read) else { panic!("a list of queues") };
+        assert!(items.len() <= limit as usize, "a page keeps to its limit");
+        all.extend(items.into_iter().map(|view| view.name));
+        cursor = next;
+        if cursor.is_none() {
+            return all;
+        }
+    }
+}
+
+pub fn a_queue_is_found_by_name_and_by_id(bench: &Bench) {
+    let id = bench.queue("mail");
+    let by_name = bench.view("mail");
+    assert_eq!((by_name.id, by_name.stream.as_str()), (id, "mail"));
+    assert_eq!((by_name.created_at, by_name.updated_at), (bench.wall(), bench.wall()));
+    let Ok(Page::Queue(by_id)) = bench.read(Read::Queue(QueueRef::Id(id))) else { panic!("by id") };
+    assert_eq!(*by_id, by_name);
+    let other = Read::Queue(QueueRef::Id(QueueId::from_bits(id.bits() ^ 1)));
+    assert_eq!(bench.read(other), Err(Refused::QueueNotFound.into()));
+}
+
+pub fn a_queue_s_id_says_when_it_was_made(bench: &Bench) {
+    let id = bench.queue("mail");
+    assert_eq!((id.bits() >> 80) as i64, bench.wall().as_ms());
+    assert_eq!((id.bits() >> 76) & 0xf, 7, "UUID version 7");
+}
+
+pub fn queues_are_listed_newest_first_in_pages_by_prefix(bench: &Bench) {
+    for name in ["a1", "b1", "a2", "a3", "b2"] {
+        bench.queue(name);
+        bench.after_ms(1);
+    }
+    for limit in [1, 2, 5, 500] {
+        assert_eq!(names(bench, "", limit), ["b2", "a3", "a2", "b1", "a1"], "pages of {limit}");
+        assert_eq!(names(bench, "a", limit), ["a3", "a2", "a1"]);
+    }
+    assert!(names(bench, "zz", 5).is_empty());
+    bench.ask(delete("a3", true)).expect("it is there");
+    assert_eq!(names(bench, "a", 1), ["a2", "a1"]);
+}
+
+pub fn a_key_is_stored_under_its_name_and_replaced_by_the_next(bench: &Bench) {
+    let key = |name: &str, digest| KeyRecord {
+        id: KeyId::from_bits(u128::from(digest)),
+        name: name.to_owned(),
+        prefix: format!("nvk_{digest}"),
+        digest: [digest; 32],
+        scopes: vec!["admin".to_owned(), "read".to_owned()],
+        queues: vec!["*".to_owned()],
+        created_at: bench.wall(),
+    };
+    let stored = || match bench.read(Read::Keys) {
+        Ok(Page::Keys(mut keys)) => {
+            keys.sort_by(|a, b| a.name.cmp(&b.name));
+            keys
+        }
+        other => panic!("keys: {other:?}"),
+    };
+    assert!(stored().is_empty());
+    for (name, digest) in [("worker", 1), ("admin", 2), ("admin", 3)] {
+        let put = OpKind::Admin(AdminOp::PutKey(key(name, digest)));
+        assert_eq!(bench.ask(put), Ok(OpReply::Done));
+    }
+    assert_eq!(stored(), [key("admin", 3), key("worker", 1)]);
+}
+
+pub fn the_system_counts_queues_that_are_not_deleted(bench: &Bench) {
+    let queues = || match bench.read(Read::System) {
+        Ok(Page::System(view)) => view.queues,
+        other => panic!("the system: {other:?}"),
+    };
+    assert_eq!(queues(), 0);
+    bench.queue("a");
+    bench.queue("b");
+    bench.ask(delete("a", false)).expect("it is there");
+    assert_eq!(queues(), 1);
+}
+
+pub fn a_read_sees_all_that_was_answered_before_it(bench: &Bench) {
+    bench.queue("mail");
+    for n in 0..20 {
+        let event = bench.publish("mail", n);
+        assert_eq!(bench.event(event).id, event);
+        assert_eq!(bench.view("mail").counts.unfinished(), u64::from(n) + 1);
+    }
+}
+
+pub fn a_payload_is_shown_where_it_is_asked_for(bench: &Bench) {
+    bench.queue("mail");
+    let event = bench.publish("mail", 1);
+    let Ok(Page::Event(view)) = bench.read(Read::Event { event, payload: false }) else { panic!("there") };
+    assert_eq!(view.body, None);
+    assert_eq!(bench.event(event).body, Some(super::bench::json("{\"n\":1}")));
+    let Ok(OpReply::Page(page)) = bench.ask(OpKind::Read(Read::Queue(named("mail")))) else {
+        panic!("a read is an op too")
+    };
+    assert_eq!(*page, Page::Queue(Box::new(bench.view("mail"))));
+}
+
+pub fn a_closed_engine_takes_no_work(bench: &Bench) {
+    bench.queue("mail");
+    bench.block_on(bench.engine.close());
+    let unavailable = crate::reply::OpError::Unavailable;
+    assert_eq!(bench.ask(OpKind::Claim(super::bench::claim("mail", 1, 30))), Err(unavailable.clone()));
+    assert_eq!(bench.read(Read::System), Err(unavailable));
+}

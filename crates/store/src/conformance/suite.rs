@@ -1,0 +1,184 @@
+//! The list of all cases, as tests of one engine.
+//!
+//! Lives here: [`conformance!`](crate::conformance!). Not here: the cases (one file per theme).
+
+/// Makes a test of each case of the suite for the engine that `$factory` makes: a function from a
+/// clock and randomness to a [`Fresh`](crate::conformance::Fresh) engine.
+#[macro_export]
+macro_rules! conformance {
+    ($factory:expr) => {
+        fn fresh_for_conformance(
+            clock: ::std::sync::Arc<dyn $crate::Clock>,
+            random: ::std::sync::Arc<dyn $crate::Random>,
+        ) -> $crate::conformance::Fresh {
+            ($factory)(clock, random)
+        }
+        $crate::conformance_cases! { fresh_for_conformance;
+            all_or_nothing {
+                all_or_nothing_takes_all
+                all_or_nothing_undoes_all_where_one_is_refused
+                a_queue_s_creation_and_deletion_are_undone_too
+                an_undone_redrive_leaves_the_dead_letter_where_it_was
+                refusals_stand_alone_where_not_asked_otherwise
+                each_op_sees_what_those_before_it_left
+                a_batch_of_settles_is_judged_one_by_one_in_order
+                a_transaction_without_ops_is_answered
+                what_this_engine_does_not_have_yet_it_says
+                an_unknown_event_is_refused_by_every_op_on_it
+            }
+            clock_steps {
+                a_step_of_the_wall_clock_ends_no_lease_and_prolongs_none
+                a_step_forwards_makes_due_what_was_to_come
+                a_step_back_delays_what_was_to_come_and_hides_nothing_that_was_due
+                places_rise_whatever_the_wall_clock_does
+                events_published_after_a_step_back_are_neither_lost_nor_twice
+            }
+            counts {
+                every_event_is_counted_once_wherever_it_stands
+                a_redrive_takes_one_from_the_dead
+                a_release_and_a_give_back_make_ready_again
+                the_oldest_ready_event_is_the_one_that_a_claim_would_take
+            }
+            dead_letters {
+                the_newest_death_comes_first_and_pages_lose_nothing
+                a_page_is_stable_while_others_die
+                a_cursor_of_nobody_s_is_refused
+                dead_letters_of_no_queue_are_missing
+                a_redrive_opens_a_round_due_now_and_the_fence_goes_on
+                a_redriven_event_is_lost_to_whoever_held_it_before
+                a_redrive_may_keep_the_attempts
+                only_the_dead_are_redriven
+                a_redriven_event_goes_behind_what_was_due_before
+                who_dies_again_is_listed_once
+                a_burial_ends_what_is_held
+            }
+            deletion {
+                a_name_belongs_to_one_queue
+                a_queue_with_unfinished_events_is_deleted_by_force_only
+                a_queue_of_done_events_is_deleted_without_force
+                a_deleted_queue_is_found_no_more
+                what_a_deleted_queue_had_not_finished_is_its_dead_letters
+                even_who_acked_is_told_that_the_queue_is_gone
+                a_queue_made_again_under_the_name_shares_nothing_with_the_old
+            }
+            give_back {
+                a_give_back_counts_no_attempt_and_keeps_the_due_time
+                what_was_given_back_is_lost_to_the_token
+                a_claim_dropped_before_it_ran_takes_nothing
+                a_claim_dropped_on_its_way_holds_nothing_and_counts_nothing
+                other_work_dropped_on_its_way_is_done_wholly_or_not_at_all
+            }
+            hints {
+                a_publish_wakes_those_who_wait_for_its_queue
+                whatever_frees_an_event_wakes_too
+                what_operators_do_to_a_queue_wakes_its_waiters
+                a_waiter_for_all_queues_hears_of_new_ones
+                hints_end_when_the_engine_is_closed
+            }
+            leases {
+                a_heartbeat_moves_the_end_and_keeps_the_token
+                a_heartbeat_may_shorten_a_lease
+                a_lease_s_end_is_exclusive
+                an_expired_lease_is_redelivered_at_once_and_counted
+                tending_expires_leases_before_anybody_claims
+                an_expiry_goes_behind_what_became_due_before_it
+                a_lease_that_expires_on_the_last_attempt_is_a_dead_letter
+                the_queue_bounds_the_whole_hold
+                a_late_holder_is_served_within_the_grace_while_nobody_else_has_it
+                the_grace_ends_with_its_time_or_with_the_next_hold
+                a_leased_event_shows_who_has_it_until_when
+            }
+            order {
+                a_published_event_comes_back_as_it_was_sent
+                events_come_in_the_order_in_which_they_were_published
+                what_somebody_holds_nobody_else_gets
+                queues_share_nothing
+                an_earlier_due_time_goes_first_and_equal_ones_by_publish_order
+                an_empty_claim_says_how_long_until_something_may_be_due
+                a_queue_that_is_not_there_is_said_to_be_missing
+                a_claim_that_names_no_lease_gets_the_queue_s
+                many_transactions_at_once_are_answered_in_their_order
+            }
+            pausing {
+                a_paused_queue_takes_events_and_hands_out_none
+                a_claim_of_a_paused_queue_changes_nothing
+                holders_of_a_paused_queue_go_on
+                pause_and_resume_may_be_repeated
+                a_patch_changes_what_it_names_and_nothing_else
+                a_patch_holds_for_what_is_there_already
+                what_is_not_there_cannot_be_changed
+            }
+            reading {
+                a_queue_is_found_by_name_and_by_id
+                a_queue_s_id_says_when_it_was_made
+                queues_are_listed_newest_first_in_pages_by_prefix
+                a_key_is_stored_under_its_name_and_replaced_by_the_next
+                the_system_counts_queues_that_are_not_deleted
+                a_read_sees_all_that_was_answered_before_it
+                a_payload_is_shown_where_it_is_asked_for
+                a_closed_engine_takes_no_work
+            }
+            retries {
+                retries_are_spaced_by_the_queue_s_backoff
+                the_jitter_is_drawn_anew_for_each_failure
+                a_nack_s_own_delay_wins_and_none_is_ready_at_once
+                a_retry_re_enters_at_its_new_time_behind_what_was_due_before
+                a_retry_whose_time_has_come_is_shown_ready_before_it_is_recorded
+                a_repeated_nack_is_still_answered_when_the_retry_is_due_again
+                the_last_attempt_s_failure_is_a_dead_letter
+                a_fatal_failure_is_a_dead_letter_at_once
+                an_event_s_own_attempts_go_over_the_queue_s
+                attempts_without_a_bound_never_end
+            }
+            scheduling {
+                a_delayed_event_comes_at_its_time_and_not_before
+                an_instant_ahead_is_waited_for_and_one_past_is_kept_as_given
+                scheduled_events_come_in_due_order_and_equal_ones_as_published
+                places_rise_and_are_given_when_an_event_becomes_due
+                a_claim_and_tending_give_places_too
+                a_retry_keeps_its_place
+                a_far_future_is_a_long_wait_and_no_trouble
+            }
+            settling {
+                an_ack_is_done_and_drops_the_payload
+                a_repeated_ack_is_answered_as_the_first_and_says_so
+                a_nack_after_an_ack_never_brings_the_event_back
+                a_failure_retries_later_and_a_repeated_one_answers_the_first
+                a_release_is_due_at_once_and_counts_no_attempt
+                who_lost_the_event_is_told_so_whatever_became_of_it
+                a_settle_of_one_event_touches_no_other
+            }
+            sizes {
+                a_claim_takes_no_more_events_than_asked_for
+                a_claim_stops_before_it_exceeds_its_bytes
+                the_first_event_is_taken_whatever_its_size
+                a_small_event_does_not_overtake_a_large_one
+                large_payloads_come_back_whole
+            }
+            tokens {
+                a_token_is_worth_nothing_for_another_event
+                a_token_is_worth_nothing_in_another_queue
+                a_string_that_is_no_token_is_lost_and_not_an_error_of_its_own
+                what_was_never_held_has_no_holder
+                an_event_is_known_by_all_128_bits_of_its_id
+                the_engine_s_own_fence_proves_the_present_hold_only
+                an_operator_may_settle_what_anybody_holds
+                tokens_differ_from_hold_to_hold_and_are_never_shown
+            }
+        }
+    };
+}
+
+/// One module of tests per theme. Only for [`conformance!`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! conformance_cases {
+    ($factory:ident; $($theme:ident { $($case:ident)+ })+) => {
+        $(mod $theme {
+            $(#[test]
+            fn $case() {
+                $crate::conformance::bench::run(super::$factory, $crate::conformance::$theme::$case);
+            })+
+        })+
+    };
+}
