@@ -3,8 +3,12 @@
 //! [`Engine`] is the trait; [`txn`], [`reply`] and [`read`] are what goes in and comes out.
 
 pub mod clock;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+pub mod embedded;
 pub mod engine;
 pub mod key;
+pub mod model;
 pub mod queue;
 pub mod read;
 pub mod reply;

@@ -1,0 +1,211 @@
+//! Reads: pages of queues, events, dead letters and keys.
+//!
+//! Lives here: finding what was asked for, in bounded steps. Not here: how it looks (`view.rs`).
+
+use std::ops::ControlFlow;
+
+use naven_api::Timestamp;
+
+use super::context::{Context, number_of};
+use crate::embedded::rows::codec::Dec;
+use crate::embedded::rows::key::{self, Arrival, QueueNo};
+use crate::embedded::rows::queue::{QueueRow, get_key};
+use crate::embedded::tables::{Order, Table, Tables};
+use crate::read::{Cursor, EventView, Page, QueueView, Read, SystemView};
+use crate::reply::{OpError, Refused};
+
+/// Most rows that one page looks at: a page may be short, or even empty, and still have a next one.
+const PAGE_SCANS_MAX: usize = 20_000;
+
+/// Where a list of dead letters stands: newest death first, then newest arrival.
+type DeadAt = (i64, Arrival);
+
+impl<T: Tables> Context<'_, T> {
+    /// What `read` asks for, as the tables stand.
+    ///
+    /// # Errors
+    /// `Refused` where it is not there.
+    pub(crate) fn page(&self, read: &Read) -> Result<Page, OpError> {
+        match read {
+            Read::Queue(queue) => {
+                let (no, row) = self.open_queue(queue)?;
+                Ok(Page::Queue(Box::new(self.queue_view(no, &row))))
+            }
+            Read::Queues { name_prefix, cursor, limit } => self.queues(name_prefix, cursor.as_ref(), *limit),
+            Read::Event { event, payload } => {
+                let found = self.event(*event)?;
+                let view = self.event_view(found.stream, found.arrival, &found.row, *payload)?;
+                Ok(Page::Event(Box::new(view)))
+            }
+            Read::DeadLetters { queue, cursor, limit, payload } => {
+                let (no, row) = self.any_queue(queue)?;
+                self.dead_letters(no, &row, cursor.as_ref(), (*limit as usize, *payload))
+            }
+            Read::Keys => Ok(Page::Keys(self.keys())),
+            Read::System => {
+                let queues = self.count_queues();
+                Ok(Page::System(SystemView { queues, ..SystemView::default() }))
+            }
+        }
+    }
+
+    fn queues(&self, prefix: &str, cursor: Option<&Cursor>, limit: u32) -> Result<Page, OpError> {
+        if cursor.is_some_and(|cursor| cursor.0.len() != 16) {
+            return Err(Refused::BadCursor.into());
+        }
+        // Ids rise with creation, and so do their keys: the newest comes first.
+        let to = cursor.map_or(&[0xff; 17][..], |cursor| cursor.0.as_slice());
+        let (mut items, mut last, mut more, mut scans) = (Vec::<QueueView>::new(), Vec::new(), false, 0);
+        self.tables.scan(Table::QueueId, &[], to, Order::Falling, &mut |key, value| {
+            more = items.len() >= limit as usize || scans >= PAGE_SCANS_MAX;
+            if more {
+                return ControlFlow::Break(());
+            }
+            scans += 1;
+            last = key.to_vec();
+            let no = QueueNo(number_of(value.clone()));
+            let open = self.queue(no).filter(|row| row.closed.is_none() && row.name.starts_with(prefix));
+            items.extend(open.map(|row| self.queue_view(no, &row)));
+            ControlFlow::Continue(())
+        });
+        Ok(Page::Queues(items, more.then_some(Cursor(last))))
+    }
+
+    fn dead_letters(
+        &self,
+        no: QueueNo,
+        queue: &QueueRow,
+        cursor: Option<&Cursor>,
+        (limit, payload): (usize, bool),
+    ) -> Result<Page, OpError> {
+        let after = match cursor {
+            Some(cursor) if cursor.0.len() == 20 => Some(key::time_of(&cursor.0)),
+            Some(_) => return Err(Refused::BadCursor.into()),
+            None => None,
+        };
+        let (found, more) = self.dead_places(no, queue, after, limit);
+        let mut items = Vec::with_capacity(found.len());
+        for &(_, arrival) in found.iter().take(limit) {
+            items.push(self.dead_letter((no, queue), arrival, payload)?);
+        }
+        let next = more.map(|(died, arrival)| Cursor(key::timed(no.0, died, arrival).to_vec()));
+        Ok(Page::DeadLetters(items, next))
+    }
+
+    /// At most `limit` dead deliveries behind `after`, and where to go on if there may be more.
+    ///
+    /// In a closed queue all that was not over died when it closed. Those have no row that says so:
+    /// they are found among the stream's events, between the deaths after and before the closing.
+    fn dead_places(
+        &self,
+        no: QueueNo,
+        queue: &QueueRow,
+        after: Option<DeadAt>,
+        limit: usize,
+    ) -> (Vec<DeadAt>, Option<DeadAt>) {
+        let mut found = Vec::new();
+        let lowest = (i64::MIN, Arrival(0));
+        let highest = after.unwrap_or((i64::MAX, Arrival(u64::MAX)));
+        let Some(closed) = queue.closed.map(Timestamp::as_ms) else {
+            let more = self.recorded_deaths(no, highest, lowest, limit, &mut found);
+            return (found, more);
+        };
+        let end_of_closing = (closed, Arrival(u64::MAX));
+        if highest > end_of_closing {
+            let more = self.recorded_deaths(no, highest, end_of_closing, limit, &mut found);
+            if more.is_some() {
+                return (found, more);
+            }
+        }
+        if highest > (closed, Arrival(0)) {
+            let below = if highest.0 == closed { highest.1 } else { Arrival(u64::MAX) };
+            let more = self.deaths_by_closing(no, queue, closed, below, limit, &mut found);
+            if more.is_some() {
+                return (found, more);
+            }
+        }
+        let more = self.recorded_deaths(no, highest.min((closed, Arrival(0))), lowest, limit, &mut found);
+        (found, more)
+    }
+
+    /// Deaths that have a row, strictly below `from` and at least `to`.
+    fn recorded_deaths(
+        &self,
+        no: QueueNo,
+        from: DeadAt,
+        to: DeadAt,
+        limit: usize,
+        found: &mut Vec<DeadAt>,
+    ) -> Option<DeadAt> {
+        let (low, high) = (key::timed(no.0, to.0, to.1), key::timed(no.0, from.0, from.1));
+        let mut more = None;
+        self.tables.scan(Table::Dead, &low, &high, Order::Falling, &mut |key, _| {
+            if found.len() >= limit {
+                more = found.last().copied();
+                return ControlFlow::Break(());
+            }
+            found.push(key::time_of(key));
+            ControlFlow::Continue(())
+        });
+        more
+    }
+
+    /// Deliveries that died with their queue, and those whose recorded death is of the same instant.
+    fn deaths_by_closing(
+        &self,
+        no: QueueNo,
+        queue: &QueueRow,
+        closed: i64,
+        below: Arrival,
+        limit: usize,
+        found: &mut Vec<DeadAt>,
+    ) -> Option<DeadAt> {
+        let (low, high) = (key::counted(queue.stream.0, 0), key::counted(queue.stream.0, below.0));
+        let (mut more, mut scans, mut last) = (None, 0, below);
+        self.tables.scan(Table::Body, &low, &high, Order::Falling, &mut |key, _| {
+            if found.len() >= limit || scans >= PAGE_SCANS_MAX {
+                more = Some((closed, last));
+                return ControlFlow::Break(());
+            }
+            scans += 1;
+            last = Arrival(key::count_of(key));
+            let row = self.body(queue.stream, last).expect("a scanned event has a row");
+            let view = self.delivery_view(no, queue, &row);
+            if view.dead.is_some() && view.settled_at == queue.closed {
+                found.push((closed, last));
+            }
+            ControlFlow::Continue(())
+        });
+        more
+    }
+
+    fn dead_letter(
+        &self,
+        (no, queue): (QueueNo, &QueueRow),
+        arrival: Arrival,
+        payload: bool,
+    ) -> Result<EventView, OpError> {
+        let row = self.body(queue.stream, arrival).ok_or(Refused::EventNotFound)?;
+        let mut view = self.event_view(queue.stream, arrival, &row, payload)?;
+        view.deliveries = vec![self.delivery_view(no, queue, &row)];
+        Ok(view)
+    }
+
+    fn keys(&self) -> Vec<crate::key::KeyRecord> {
+        let mut keys = Vec::new();
+        self.tables.scan(Table::Key, &[], &[0xff; 8], Order::Rising, &mut |_, value| {
+            keys.push(get_key(&mut Dec(value.clone())).expect("keys are written by this version"));
+            ControlFlow::Continue(())
+        });
+        keys
+    }
+
+    fn count_queues(&self) -> u64 {
+        let mut queues = 0;
+        self.tables.scan(Table::Name, &[], &[0xff; 8], Order::Rising, &mut |_, _| {
+            queues += 1;
+            ControlFlow::Continue(())
+        });
+        queues
+    }
+}

@@ -1,0 +1,104 @@
+//! One transaction, start to end: apply each command, undo where all must hold.
+//!
+//! Lives here: the dispatch. Not here: what each command does (its own file).
+
+use naven_api::QueueId;
+use naven_core::Now;
+
+use super::context::Context;
+use crate::embedded::command::{Command, Recorded};
+use crate::embedded::tables::{Journaled, Tables};
+use crate::reply::{OpError, OpReply};
+use crate::token::TokenKey;
+
+/// What a transaction did.
+#[derive(Debug)]
+pub(crate) struct Applied {
+    /// An answer for each command, in order.
+    pub(crate) replies: Vec<Result<OpReply, OpError>>,
+    /// True where a row changed: only then does the log need to hold it.
+    pub(crate) changed: bool,
+    /// Queues in which something may have become claimable.
+    pub(crate) hints: Vec<QueueId>,
+    /// Rows that a tending moved, and whether more wait.
+    pub(crate) tended: (u64, bool),
+}
+
+/// Applies `txn` at `now`, at one point of the order.
+pub(crate) fn apply<T: Tables>(
+    tables: &mut Journaled<T>,
+    txn: &Recorded,
+    now: Now,
+    tokens: Option<&TokenKey>,
+) -> Applied {
+    let writes = tables.writes();
+    let undoable = txn.all_or_nothing && txn.commands.len() > 1;
+    if undoable {
+        tables.begin();
+    }
+    let mut context = Context::new(tables, now, tokens);
+    let mut tended = (0, false);
+    let mut replies = Vec::with_capacity(txn.commands.len());
+    for command in &txn.commands {
+        let reply = context.run(command, &mut tended);
+        let refused = reply.is_err();
+        replies.push(reply);
+        if refused && txn.all_or_nothing {
+            break;
+        }
+    }
+    let mut hints = std::mem::take(&mut context.hints);
+    hints.dedup();
+    if txn.all_or_nothing && replies.last().is_some_and(Result::is_err) {
+        if undoable {
+            tables.roll_back();
+        }
+        hints.clear();
+        replies = undone(replies, txn.commands.len());
+    } else if undoable {
+        tables.keep();
+    }
+    Applied { replies, changed: tables.writes() != writes, hints, tended }
+}
+
+/// The answers of a transaction whose last answer so far is a refusal: it keeps its own, the others
+/// say that they were undone.
+fn undone(mut replies: Vec<Result<OpReply, OpError>>, commands: usize) -> Vec<Result<OpReply, OpError>> {
+    let refused = replies.pop();
+    let at = replies.len();
+    let undone = || Err(OpError::Undone);
+    let mut answers: Vec<_> = std::iter::repeat_with(undone).take(at).collect();
+    answers.extend(refused);
+    answers.resize_with(commands, undone);
+    answers
+}
+
+impl<T: Tables> Context<'_, T> {
+    fn run(&mut self, command: &Command, tended: &mut (u64, bool)) -> Result<OpReply, OpError> {
+        match command {
+            Command::Append { queue, body, due, headers, max_attempts } => {
+                self.append(queue, body, *due, headers, *max_attempts)
+            }
+            Command::Claim { queue, hold, max, max_bytes, consumer } => {
+                self.claim(queue, *hold, (*max, *max_bytes), consumer.as_ref())
+            }
+            Command::Settle { event, claimant, said } => self.settle(*event, claimant, said),
+            Command::Create { id, name, settings } => self.create_queue(*id, name, settings),
+            Command::Patch { queue, changes } => self.patch_queue(queue, changes),
+            Command::Pause { queue, reason } => self.pause_queue(queue, reason.as_deref()),
+            Command::Resume { queue } => self.resume_queue(queue),
+            Command::Delete { queue, force } => self.delete_queue(queue, *force),
+            Command::Redrive { event, queue, reset_attempts } => {
+                self.redrive(*event, queue.as_ref(), *reset_attempts)
+            }
+            Command::Bury { event, queue, reason } => self.bury(*event, queue.as_ref(), *reason),
+            Command::PutKey(key) => self.store_key(key),
+            Command::Tend { rows } => {
+                *tended = self.tend(*rows);
+                Ok(OpReply::Done)
+            }
+            Command::Read(read) => self.page(read).map(|page| OpReply::Page(Box::new(page))),
+            Command::Refused(error) => Err(error.clone()),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A holder's word on its event, and what operators do to one delivery.
+//!
+//! Lives here: finding the delivery, asking the core, saving, the answer. Not here: the rules
+//! (`naven-core`) and the checking of tokens (`prepare.rs`).
+
+use naven_api::EventId;
+use naven_core::{Bearer, DeadReason, Delivery, State, Step};
+
+use super::context::{Context, Found};
+use crate::embedded::command::{Claimant, Said};
+use crate::embedded::rows::key::{EntryNo, QueueNo};
+use crate::embedded::rows::queue::QueueRow;
+use crate::embedded::tables::Tables;
+use crate::queue::QueueRef;
+use crate::reply::{OpError, OpReply, Refused, Settled};
+
+impl<T: Tables> Context<'_, T> {
+    pub(super) fn settle(
+        &mut self,
+        event: EventId,
+        claimant: &Claimant,
+        said: &Said,
+    ) -> Result<OpReply, OpError> {
+        let found = self.event(event)?;
+        let (no, queue, n, before) = self.claimed_delivery(&found, claimant)?;
+        let by = match claimant {
+            Claimant::Holder { round, fence, .. } | Claimant::Fence { round, fence, .. } => {
+                let last = before.fence > 0 && (*round, *fence) == (before.round, before.fence);
+                if last { Bearer::Last } else { Bearer::Other }
+            }
+            Claimant::Operator(_) => Bearer::Last,
+            Claimant::Nobody => Bearer::Other,
+        };
+        let step = match said {
+            Said::Ack => Step::Ack { by },
+            Said::Fail(failure) => Step::Fail { by, failure: failure.clone() },
+            Said::Fatal(error) => Step::Fatal { by, error: error.clone() },
+            Said::Release(error) => Step::Release { by, error: error.clone() },
+            Said::GiveBack => Step::GiveBack { by },
+            Said::Extend(hold) => Step::Extend { by, hold: hold.unwrap_or(queue.settings.default_lease) },
+        };
+        let replayed = before.is_repeat_of(&step);
+        let after = self.change(&found, (no, &queue), n, &before, &step)?;
+        let asks_when = matches!(said, Said::Fail(_) | Said::Fatal(_) | Said::Release(_));
+        let next_at = after.last.filter(|_| asks_when).and_then(|last| last.next_at);
+        Ok(OpReply::Settled(Settled {
+            queue: queue.id,
+            state: after.view(self.now),
+            settled_at: after.over_at,
+            next_at,
+            lease_expires_at: match after.state {
+                State::Leased(lease) => Some(self.now.wall_of(lease.until)),
+                _ => None,
+            },
+            cancel_requested: after.cancel_requested,
+            replayed,
+        }))
+    }
+
+    pub(super) fn redrive(
+        &mut self,
+        event: EventId,
+        queue: Option<&QueueRef>,
+        reset_attempts: bool,
+    ) -> Result<OpReply, OpError> {
+        self.operate(event, queue, &Step::Redrive { reset_attempts })
+    }
+
+    pub(super) fn bury(
+        &mut self,
+        event: EventId,
+        queue: Option<&QueueRef>,
+        reason: DeadReason,
+    ) -> Result<OpReply, OpError> {
+        self.operate(event, queue, &Step::Bury(reason))
+    }
+
+    fn operate(&mut self, event: EventId, queue: Option<&QueueRef>, step: &Step) -> Result<OpReply, OpError> {
+        let found = self.event(event)?;
+        let (no, queue) = self.named_queue(&found, queue)?;
+        if queue.closed.is_some() {
+            return Err(Refused::WrongState.into());
+        }
+        let n = found.row.entry.ok_or(Refused::WrongState)?;
+        let before = self.delivery(no, n).ok_or(Refused::WrongState)?;
+        self.change(&found, (no, &queue), n, &before, step)?;
+        let row = self.body(found.stream, found.arrival).ok_or(Refused::EventNotFound)?;
+        self.event_view(found.stream, found.arrival, &row, false).map(|view| OpReply::Event(Box::new(view)))
+    }
+
+    /// The delivery that a claimant speaks of. A queue that is gone and a delivery that nobody ever
+    /// held make every proof worthless.
+    fn claimed_delivery(
+        &self,
+        found: &Found,
+        claimant: &Claimant,
+    ) -> Result<(QueueNo, QueueRow, EntryNo, Delivery), OpError> {
+        let (no, queue) = match claimant {
+            Claimant::Nobody => return Err(Refused::Lost.into()),
+            Claimant::Holder { queue: no, .. } => (*no, self.queue(*no).ok_or(Refused::Lost)?),
+            Claimant::Fence { queue, .. } => {
+                self.any_queue(&QueueRef::Id(*queue)).map_err(|_| Refused::Lost)?
+            }
+            Claimant::Operator(queue) => self.named_queue(found, queue.as_ref())?,
+        };
+        if queue.closed.is_some() || queue.stream != found.stream {
+            return Err(Refused::Lost.into());
+        }
+        let n = found.row.entry.ok_or(Refused::Lost)?;
+        let delivery = self.delivery(no, n).ok_or(Refused::Lost)?;
+        Ok((no, queue, n, delivery))
+    }
+
+    /// The queue that was named, or the only one that deals with the event.
+    fn named_queue(&self, found: &Found, queue: Option<&QueueRef>) -> Result<(QueueNo, QueueRow), OpError> {
+        let members = self.members(found.stream);
+        let (no, row) = match (queue, members.as_slice()) {
+            (Some(queue), _) => self.any_queue(queue)?,
+            (None, &[only]) => (only, self.queue(only).ok_or(Refused::EventNotFound)?),
+            (None, []) => return Err(Refused::EventNotFound.into()),
+            (None, _) => return Err(Refused::QueueNeeded.into()),
+        };
+        if members.contains(&no) { Ok((no, row)) } else { Err(Refused::EventNotFound.into()) }
+    }
+
+    /// Applies one step and saves what it leaves. What is done drops its body.
+    fn change(
+        &mut self,
+        found: &Found,
+        (no, queue): (QueueNo, &QueueRow),
+        n: EntryNo,
+        before: &Delivery,
+        step: &Step,
+    ) -> Result<Delivery, OpError> {
+        let policy = Self::policy(queue, &found.row);
+        let after = before.apply(step, self.now, &policy)?;
+        if after == *before {
+            return Ok(after);
+        }
+        let mut progress = self.progress(no);
+        self.save(no, (n, found.arrival), Some(before), &after, &mut progress);
+        self.put_progress(no, &progress);
+        if after.state == State::Done && found.row.body.is_some() {
+            let mut row = found.row.clone();
+            row.body = None;
+            self.put_body(found.stream, found.arrival, &row);
+        }
+        // Even a retry that is due later is worth a look: whoever waits learns how long to sleep.
+        if !after.is_over() && !after.is_held() {
+            self.hints.push(queue.id);
+        }
+        Ok(after)
+    }
+}

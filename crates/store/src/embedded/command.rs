@@ -1,0 +1,171 @@
+//! What the log records: ops with everything decided that replay could not decide again.
+//!
+//! Lives here: the commands and the transactions made of them. Not here: their bytes (`record.rs`),
+//! making them from ops (`prepare.rs`) and what they do (`apply/`).
+
+use naven_api::{ConsumerId, ErrorText, EventId, LeaseSeconds, QueueId};
+use naven_core::{DeadReason, Failure};
+
+use super::rows::key::QueueNo;
+use crate::key::KeyRecord;
+use crate::queue::{QueueChanges, QueueRef, QueueSettings};
+use crate::read::Read;
+use crate::reply::OpError;
+use crate::txn::{Body, Due};
+
+/// A transaction as it is logged and applied.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Recorded {
+    /// What to do, in order.
+    pub(crate) commands: Vec<Command>,
+    /// True where one refusal undoes its neighbours.
+    pub(crate) all_or_nothing: bool,
+}
+
+/// One op, ready to be applied.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Command {
+    /// Publish one event to one queue.
+    Append {
+        /// Where to.
+        queue: QueueRef,
+        /// Its content.
+        body: Body,
+        /// When it is first due.
+        due: Due,
+        /// Names and values that travel with it.
+        headers: Vec<(String, String)>,
+        /// Attempts of this event.
+        max_attempts: Option<u32>,
+    },
+    /// Take due events under a lease.
+    Claim {
+        /// From where.
+        queue: QueueRef,
+        /// The lease, or the queue's default.
+        hold: Option<LeaseSeconds>,
+        /// Most events.
+        max: u32,
+        /// Most payload bytes.
+        max_bytes: u64,
+        /// Who claims.
+        consumer: Option<ConsumerId>,
+    },
+    /// A holder's word.
+    Settle {
+        /// Which event.
+        event: EventId,
+        /// What its proof was found to be.
+        claimant: Claimant,
+        /// What it says.
+        said: Said,
+    },
+    /// A new queue, with the id that was drawn for it.
+    Create {
+        /// Its id.
+        id: QueueId,
+        /// Its unique name.
+        name: String,
+        /// Its settings.
+        settings: Box<QueueSettings>,
+    },
+    /// Change a queue's settings.
+    Patch {
+        /// Which queue.
+        queue: QueueRef,
+        /// What changes.
+        changes: Box<QueueChanges>,
+    },
+    /// Stop handing out events.
+    Pause {
+        /// Which queue.
+        queue: QueueRef,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Hand out events again.
+    Resume {
+        /// Which queue.
+        queue: QueueRef,
+    },
+    /// Close a queue.
+    Delete {
+        /// Which queue.
+        queue: QueueRef,
+        /// True where unfinished events do not stand in the way.
+        force: bool,
+    },
+    /// A dead delivery begins a new round.
+    Redrive {
+        /// Which event.
+        event: EventId,
+        /// In which queue.
+        queue: Option<QueueRef>,
+        /// True where the attempts start again at none.
+        reset_attempts: bool,
+    },
+    /// Give up a delivery.
+    Bury {
+        /// Which event.
+        event: EventId,
+        /// In which queue.
+        queue: Option<QueueRef>,
+        /// Why.
+        reason: DeadReason,
+    },
+    /// Store a key's record.
+    PutKey(KeyRecord),
+    /// Do what is due, at most so many rows.
+    Tend {
+        /// Most rows that are moved.
+        rows: u64,
+    },
+    /// Look at something. Never in the log: it changes nothing.
+    Read(Read),
+    /// Refused before it was applied. Never in the log: it changes nothing.
+    Refused(OpError),
+}
+
+/// What a caller's proof was found to be. The log holds what it proved, never a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Claimant {
+    /// No proof of anything.
+    Nobody,
+    /// A token that proved this hold.
+    Holder {
+        /// Whose delivery.
+        queue: QueueNo,
+        /// The round that it proved.
+        round: u32,
+        /// The fencing number that it proved.
+        fence: u64,
+    },
+    /// The engine's own knowledge of a hold.
+    Fence {
+        /// Whose delivery.
+        queue: QueueId,
+        /// The round.
+        round: u32,
+        /// The fencing number.
+        fence: u64,
+    },
+    /// An operator's right.
+    Operator(Option<QueueRef>),
+}
+
+/// What a holder says, with the jitter drawn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// Finished.
+    Ack,
+    /// Failed.
+    Fail(Failure),
+    /// Failed for good.
+    Fatal(Option<ErrorText>),
+    /// Given back.
+    Release(Option<ErrorText>),
+    /// Given back by the server.
+    GiveBack,
+    /// A heartbeat of this length, or the queue's default.
+    Extend(Option<LeaseSeconds>),
+}

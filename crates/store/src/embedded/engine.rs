@@ -1,0 +1,258 @@
+//! The embedded engine as callers see it.
+//!
+//! Lives here: opening a folder, starting the threads, and the trait. Not here: the work itself
+//! (`sequencer.rs`), the log (`log/`) and snapshots (`snapshotter.rs`).
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use naven_api::QueueId;
+use naven_api::limits::WAIT_LOOK_MS;
+use naven_core::Now;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, oneshot, watch};
+
+use super::disk::{Disk, Site};
+use super::folder::{Folder, NewStore};
+use super::lock::FolderLock;
+use super::log::{BatchHeader, Commit, Log};
+use super::meta::{Meta, Secret, StoreId};
+use super::replay::replay;
+use super::request::{Outlet, Request, unavailable};
+use super::sequencer::{Clocks, Sequencer};
+use super::snapshotter::{self, Snapshotter};
+use super::storage_error::StorageError;
+use super::tables::Journaled;
+use crate::clock::{Clock, Random};
+use crate::engine::{BoxFuture, Budget, Caps, Durability, Engine, Health, Hints, Tended, WaitSet};
+use crate::read::{Page, Read};
+use crate::reply::{OpError, TxnReply};
+use crate::token::TokenKey;
+use crate::txn::Txn;
+
+/// Transactions and reads that may wait at once; further callers wait for a place.
+const WAITING_MAX: usize = 4_096;
+/// Wake-ups that a slow listener may fall behind before it is told to look everywhere.
+const HINTS_MAX: usize = 4_096;
+
+/// What an operator may choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Length of a new store's segments in bytes, a power of two; none: by the disk's free space.
+    pub segment_bytes: Option<u64>,
+    /// A snapshot is made when so many bytes of closed log lie beyond the last.
+    pub snapshot_every_bytes: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { segment_bytes: None, snapshot_every_bytes: 64 << 20 }
+    }
+}
+
+/// The embedded engine: one process, one data folder. Dropping it without [`Engine::close`] makes
+/// everything answered durable all the same.
+pub struct Embedded {
+    requests: mpsc::Sender<Request>,
+    places: Arc<Semaphore>,
+    /// None once it is closed, so that listeners learn of the end.
+    hints: Mutex<Option<broadcast::Sender<QueueId>>>,
+    health: watch::Receiver<Health>,
+    disk: Arc<dyn Disk>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    _lock: FolderLock,
+}
+
+impl std::fmt::Debug for Embedded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Embedded")
+    }
+}
+
+impl Embedded {
+    /// Opens the store on `disk`, or makes a new one, replays its log and starts serving.
+    ///
+    /// # Errors
+    /// See [`StorageError`]; nothing of a folder that is refused was touched.
+    pub fn open(
+        disk: Arc<dyn Disk>,
+        options: Options,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+    ) -> Result<Self, StorageError> {
+        let folder = Folder::open(&*disk, || new_store(&*random, options))?;
+        let restored = snapshotter::restore(&*disk, &folder.meta)?;
+        let from = restored.lsn + 1;
+        let mut tables = Journaled::new(restored.tables);
+        let (log, recovered) = Log::open(Arc::clone(&disk), &folder.meta, from, &mut |header, payload| {
+            replay(&mut tables, payload, now_of(header)).map(drop)
+        })?;
+        let clocks = Clocks::resumed(clock, recovered.last.map(|header| header.lease).max(restored.lease));
+        let (health_in, health) = watch::channel(Health::Well);
+        let failed = Arc::new(AtomicBool::new(false));
+        let commit = start_commit(log, Arc::clone(&failed), health_in)?;
+        let (requests, inbox) = mpsc::channel();
+        let (hints, _) = broadcast::channel(HINTS_MAX);
+        let snapshots = Snapshotter {
+            disk: Arc::clone(&disk),
+            meta: folder.meta,
+            closed: Arc::clone(commit.closed()),
+            every_bytes: options.snapshot_every_bytes,
+        };
+        let (stop_snapshots, snapshotter) = snapshots.start(restored.lsn).map_err(thread_error)?;
+        let sequencer = Sequencer {
+            requests: inbox,
+            tables,
+            stamped: clocks.lease_base,
+            clocks,
+            random,
+            tokens: token_key(&folder.meta, &folder.secret),
+            commit,
+            outlet: Outlet { hints: hints.clone(), requests: requests.clone() },
+            failed,
+            next: recovered.next_lsn,
+            cut_bytes: recovered.cut_bytes,
+            stop_snapshots,
+        };
+        let thread = std::thread::Builder::new()
+            .name("naven-sequencer".to_owned())
+            .spawn(move || sequencer.run())
+            .map_err(thread_error)?;
+        Ok(Self {
+            requests,
+            places: Arc::new(Semaphore::new(WAITING_MAX)),
+            hints: Mutex::new(Some(hints)),
+            health,
+            disk,
+            threads: Mutex::new(vec![thread, snapshotter]),
+            _lock: folder.lock,
+        })
+    }
+
+    /// Hands a request over and waits for its answer; none where the engine takes no work.
+    async fn ask<T>(
+        &self,
+        request: impl FnOnce(oneshot::Sender<T>, OwnedSemaphorePermit) -> Request,
+    ) -> Option<T> {
+        let permit = Arc::clone(&self.places).acquire_owned().await.ok()?;
+        let (reply, answer) = oneshot::channel();
+        self.requests.send(request(reply, permit)).ok()?;
+        answer.await.ok()
+    }
+
+    fn disk_bytes(&self) -> u64 {
+        const COUNT: Site = Site("system.count");
+        let folder_bytes = |folder: &str| -> u64 {
+            let names = self.disk.list(COUNT, folder).unwrap_or_default();
+            let path = |name: &String| {
+                if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") }
+            };
+            // Folders and files that go away meanwhile count for nothing.
+            names.iter().filter_map(|name| self.disk.open(COUNT, &path(name)).ok()?.len(COUNT).ok()).sum()
+        };
+        ["", super::log::segment::LOG_FOLDER].into_iter().map(folder_bytes).sum()
+    }
+}
+
+impl Engine for Embedded {
+    fn submit(&self, txns: Vec<Txn>) -> BoxFuture<'_, Vec<TxnReply>> {
+        Box::pin(async move {
+            let refused = unavailable(&txns);
+            self.ask(|reply, permit| Request::Submit { txns, reply, permit: Some(permit) })
+                .await
+                .unwrap_or(refused)
+        })
+    }
+
+    fn read(&self, read: Read) -> BoxFuture<'_, Result<Page, OpError>> {
+        Box::pin(async move {
+            let answer = self.ask(|reply, permit| Request::Read { read, reply, permit }).await;
+            let mut page = answer.unwrap_or(Err(OpError::Unavailable))?;
+            if let Page::System(system) = &mut page {
+                system.disk_bytes = self.disk_bytes();
+            }
+            Ok(page)
+        })
+    }
+
+    fn hints(&self, waits: WaitSet) -> Hints {
+        let open = self.hints.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = open.as_ref().map_or_else(|| broadcast::channel(1).1, broadcast::Sender::subscribe);
+        Hints::new(from, waits)
+    }
+
+    fn tend(&self, budget: Budget) -> BoxFuture<'_, Result<Tended, OpError>> {
+        Box::pin(async move {
+            self.ask(|reply, permit| Request::Tend { budget, reply, permit })
+                .await
+                .unwrap_or(Err(OpError::Unavailable))
+        })
+    }
+
+    fn caps(&self) -> Caps {
+        Caps {
+            name: "embedded",
+            durability: Durability::Synced,
+            multi_writer: false,
+            transactional_publish: false,
+            look_every: Duration::from_millis(WAIT_LOOK_MS),
+        }
+    }
+
+    fn health(&self) -> watch::Receiver<Health> {
+        self.health.clone()
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let (reply, closed) = oneshot::channel();
+            if self.requests.send(Request::Close { reply }).is_ok() {
+                // An engine that is gone already has nothing to close.
+                drop(closed.await);
+            }
+            drop(self.hints.lock().unwrap_or_else(PoisonError::into_inner).take());
+        })
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        let (reply, _) = oneshot::channel();
+        drop(self.requests.send(Request::Close { reply }));
+        for thread in self.threads.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            drop(thread.join());
+        }
+    }
+}
+
+fn now_of(header: &BatchHeader) -> Now {
+    Now { wall: header.wall, lease: header.lease }
+}
+
+fn new_store(random: &dyn Random, options: Options) -> NewStore {
+    let (mut store, mut secret) = ([0; 16], [0; 32]);
+    random.fill(&mut store);
+    random.fill(&mut secret);
+    NewStore { store: StoreId(store), secret: Secret(secret), segment_bytes: options.segment_bytes }
+}
+
+fn token_key(meta: &Meta, secret: &Secret) -> TokenKey {
+    TokenKey::new(secret.0, meta.store.0, meta.key_epoch)
+}
+
+fn start_commit(
+    log: Log,
+    failed: Arc<AtomicBool>,
+    health: watch::Sender<Health>,
+) -> Result<Commit, StorageError> {
+    let on_failure = Box::new(move |failure: &super::log::CommitFailed| {
+        failed.store(true, Ordering::Release);
+        drop(health.send(Health::Failed { why: failure.why.clone() }));
+    });
+    Commit::start(log, on_failure).map_err(thread_error)
+}
+
+fn thread_error(source: std::io::Error) -> StorageError {
+    StorageError::Disk(super::disk::DiskError { site: Site("thread.start"), file: String::new(), source })
+}

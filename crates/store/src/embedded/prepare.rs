@@ -1,0 +1,147 @@
+//! From ops to commands: everything is decided here that replay could not decide again.
+//!
+//! Lives here: the checking of tokens, the drawing of ids and jitter, the refusal of what this
+//! engine cannot do. Not here: what commands do (`apply/`).
+
+use naven_api::id::uuid_v7_bits;
+use naven_api::{LeaseToken, QueueId, Timestamp};
+use naven_core::Failure;
+
+use super::command::{Claimant, Command, Recorded, Said};
+use super::rows::delivery;
+use super::rows::key::{self, QueueNo};
+use super::rows::queue::QueueRow;
+use super::rows::{body::BodyRow, key::from_locator};
+use super::tables::{Table, Tables};
+use crate::clock::Random;
+use crate::reply::OpError;
+use crate::token::{Held, Parsed, TokenKey};
+use crate::txn::{
+    AdminOp, Append, ClaimHold, DeleteOp, GroupOp, Op, OpKind, Proof, Settle, SettleStep, Target, Txn,
+};
+
+/// What preparing needs beside the tables.
+pub(crate) struct Preparer<'a> {
+    /// For ids and jitter.
+    pub(crate) random: &'a dyn Random,
+    /// For tokens.
+    pub(crate) tokens: &'a TokenKey,
+    /// True while the disk has no room for more than settling.
+    pub(crate) full: bool,
+}
+
+impl Preparer<'_> {
+    /// The commands of `txn`. Draws come in the order of its ops, refused or not.
+    pub(crate) fn prepare(&self, tables: &impl Tables, txn: Txn, wall: Timestamp) -> Recorded {
+        let watched = !txn.watch.is_empty();
+        let commands = txn
+            .ops
+            .into_iter()
+            .map(|op| {
+                let command = self.command(tables, op, wall);
+                if watched { Command::Refused(OpError::Unsupported) } else { command }
+            })
+            .collect();
+        Recorded { commands, all_or_nothing: txn.all_or_nothing }
+    }
+
+    fn command(&self, tables: &impl Tables, op: Op, wall: Timestamp) -> Command {
+        let repeats = op.idempotency.is_some();
+        let command = match op.kind {
+            OpKind::Append(append) => self.append(append),
+            OpKind::Claim(claim) => match claim.hold {
+                ClaimHold::Lease(hold) => Command::Claim {
+                    queue: claim.queue,
+                    hold,
+                    max: claim.max,
+                    max_bytes: claim.max_bytes as u64,
+                    consumer: claim.consumer,
+                },
+                ClaimHold::Consumer(_) | ClaimHold::NoAck(_) => Command::Refused(OpError::Unsupported),
+            },
+            OpKind::Settle(settle) => self.settle(tables, settle),
+            OpKind::Group(GroupOp::Create { name, settings }) => {
+                let id = QueueId::from_bits(uuid_v7_bits(wall.as_ms(), self.random.draw_u128()));
+                if self.full {
+                    Command::Refused(OpError::Full)
+                } else {
+                    Command::Create { id, name, settings }
+                }
+            }
+            OpKind::Group(GroupOp::Patch { queue, changes }) => Command::Patch { queue, changes },
+            OpKind::Group(GroupOp::Pause { queue, reason }) => Command::Pause { queue, reason },
+            OpKind::Group(GroupOp::Resume { queue }) => Command::Resume { queue },
+            OpKind::Delete(DeleteOp::Queue { queue, force }) => Command::Delete { queue, force },
+            OpKind::Read(read) => Command::Read(read),
+            OpKind::Admin(AdminOp::Redrive { event, queue, reset_attempts }) => {
+                Command::Redrive { event, queue, reset_attempts }
+            }
+            OpKind::Admin(AdminOp::Bury { event, queue, reason }) => Command::Bury { event, queue, reason },
+            OpKind::Admin(AdminOp::PutKey(key)) => Command::PutKey(key),
+            OpKind::Trim(_)
+            | OpKind::DeleteEntries { .. }
+            | OpKind::SetId { .. }
+            | OpKind::Transfer(_)
+            | OpKind::ScanTransfer(_) => Command::Refused(OpError::Unsupported),
+        };
+        if repeats { Command::Refused(OpError::Unsupported) } else { command }
+    }
+
+    fn append(&self, append: Append) -> Command {
+        let queue = match append.to {
+            Target::Queue(queue) => queue,
+            Target::Stream(_) => return Command::Refused(OpError::Unsupported),
+        };
+        if self.full {
+            return Command::Refused(OpError::Full);
+        }
+        Command::Append {
+            queue,
+            body: append.body,
+            due: append.due,
+            headers: append.headers,
+            max_attempts: append.max_attempts,
+        }
+    }
+
+    fn settle(&self, tables: &impl Tables, settle: Settle) -> Command {
+        let said = match settle.step {
+            SettleStep::Ack => Said::Ack,
+            SettleStep::Fail { error, delay } => {
+                Said::Fail(Failure { error, delay, draw: self.random.draw_u32() })
+            }
+            SettleStep::Fatal { error } => Said::Fatal(error),
+            SettleStep::Release { error } => Said::Release(error),
+            SettleStep::GiveBack => Said::GiveBack,
+            SettleStep::Extend(hold) => Said::Extend(hold),
+        };
+        let claimant = match settle.proof {
+            Proof::Token(token) => self.proven(tables, settle.event, &token).unwrap_or(Claimant::Nobody),
+            Proof::Fence { queue, round, fence } => Claimant::Fence { queue, round, fence },
+            Proof::Operator { queue } => Claimant::Operator(queue),
+        };
+        Command::Settle { event: settle.event, claimant, said }
+    }
+
+    /// The hold that `token` proves, if it is the delivery's present one.
+    fn proven(
+        &self,
+        tables: &impl Tables,
+        event: naven_api::EventId,
+        token: &LeaseToken,
+    ) -> Option<Claimant> {
+        let parsed = Parsed::of(token)?;
+        if parsed.route.locator != event.locator() {
+            return None;
+        }
+        let no = QueueNo(parsed.route.queue_no);
+        let queue = QueueRow::decode(tables.get(Table::Queue, &key::number(no.0))?)?;
+        let (stream, arrival) = from_locator(event.locator());
+        let n = BodyRow::decode(tables.get(Table::Body, &key::counted(stream.0, arrival.0))?)?.entry?;
+        let held = delivery::decode(tables.get(Table::Delivery, &key::counted(no.0, n.0))?)?;
+        let (round, fence) = (held.round, held.fence);
+        let present = Held { queue: queue.id, event, round, fence };
+        let proves = self.tokens.proves(&parsed, &present);
+        proves.then_some(Claimant::Holder { queue: no, round, fence })
+    }
+}

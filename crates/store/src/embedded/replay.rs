@@ -1,0 +1,33 @@
+//! From the log back to the tables: the same `apply` that served the calls.
+//!
+//! Lives here: taking a batch's payload apart. Not here: reading batches (`log/`).
+
+use bytes::{Buf, Bytes};
+use naven_core::Now;
+
+use super::apply::apply;
+use super::record;
+use super::storage_error::BoxError;
+use super::tables::{Journaled, RamTables};
+
+/// Applies the transactions of one batch at its stamp. Answers how many there were.
+///
+/// # Errors
+/// Where the payload is not what this version writes: the checksum was right, so it is not damage.
+pub(crate) fn replay(tables: &mut Journaled<RamTables>, payload: &[u8], now: Now) -> Result<u32, BoxError> {
+    let mut rest = Bytes::copy_from_slice(payload);
+    let mut count = 0;
+    while rest.has_remaining() {
+        let length = rest.try_get_u32_le().map_err(|_| "a record's length is cut short")? as usize;
+        if rest.remaining() < length {
+            return Err(format!("a record of {length} bytes has only {}", rest.remaining()).into());
+        }
+        let txn = record::decode(rest.split_to(length)).ok_or("a record that this version does not know")?;
+        let applied = apply(tables, &txn, now, None);
+        if !applied.changed {
+            return Err("a record that changed rows when it was written changes none now".into());
+        }
+        count += 1;
+    }
+    Ok(count)
+}

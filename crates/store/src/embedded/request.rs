@@ -1,0 +1,158 @@
+//! What callers hand to the sequencer, and how their answers find back.
+//!
+//! Lives here: requests and answers in waiting. Not here: the thread that serves them
+//! (`sequencer.rs`).
+
+use std::sync::mpsc;
+
+use naven_api::QueueId;
+use tokio::sync::{OwnedSemaphorePermit, broadcast, oneshot};
+
+use crate::engine::{Budget, Tended};
+use crate::read::{Page, Read};
+use crate::reply::{Grant, OpError, OpReply, TxnReply};
+use crate::txn::{OpKind, Proof, Settle, SettleStep, Txn};
+
+/// One caller's wish.
+pub(super) enum Request {
+    /// Apply transactions.
+    Submit {
+        txns: Vec<Txn>,
+        reply: oneshot::Sender<Vec<TxnReply>>,
+        /// The caller's place among those that may wait; none for the engine's own.
+        permit: Option<OwnedSemaphorePermit>,
+    },
+    /// Look at something.
+    Read { read: Read, reply: oneshot::Sender<Result<Page, OpError>>, permit: OwnedSemaphorePermit },
+    /// Do what is due.
+    Tend { budget: Budget, reply: oneshot::Sender<Result<Tended, OpError>>, permit: OwnedSemaphorePermit },
+    /// Take no more, and close.
+    Close { reply: oneshot::Sender<()> },
+}
+
+/// An answer that waits until what it shows is durable.
+pub(super) enum Answer {
+    Txns {
+        reply: oneshot::Sender<Vec<TxnReply>>,
+        replies: Vec<TxnReply>,
+        permit: Option<OwnedSemaphorePermit>,
+    },
+    Page {
+        reply: oneshot::Sender<Result<Page, OpError>>,
+        page: Result<Page, OpError>,
+        permit: OwnedSemaphorePermit,
+    },
+    Tended {
+        reply: oneshot::Sender<Result<Tended, OpError>>,
+        tended: Tended,
+        permit: OwnedSemaphorePermit,
+    },
+    /// A queue to be looked at, once what happened in it is durable.
+    Hint(QueueId),
+}
+
+/// Where answers go when they are durable.
+#[derive(Clone)]
+pub(super) struct Outlet {
+    pub(super) hints: broadcast::Sender<QueueId>,
+    /// Back to the sequencer: leases whose claimer is gone.
+    pub(super) requests: mpsc::Sender<Request>,
+}
+
+impl Outlet {
+    /// Sends every answer. A caller that is gone gives its leases back.
+    pub(super) fn deliver(&self, answers: Vec<Answer>) {
+        let mut unclaimed = Vec::new();
+        for answer in answers {
+            match answer {
+                Answer::Txns { reply, replies, permit } => {
+                    if let Err(replies) = reply.send(replies) {
+                        unclaimed.extend(give_backs(&replies));
+                    }
+                    drop(permit);
+                }
+                Answer::Page { reply, page, permit } => {
+                    drop(reply.send(page));
+                    drop(permit);
+                }
+                Answer::Tended { reply, tended, permit } => {
+                    drop(reply.send(Ok(tended)));
+                    drop(permit);
+                }
+                // Nobody waits where nobody listens.
+                Answer::Hint(queue) => drop(self.hints.send(queue)),
+            }
+        }
+        if !unclaimed.is_empty() {
+            let (reply, _) = oneshot::channel();
+            let back = Request::Submit { txns: vec![Txn::each(unclaimed)], reply, permit: None };
+            // Where the sequencer is gone the leases run out by themselves.
+            drop(self.requests.send(back));
+        }
+    }
+
+    /// Answers everything with `error`: nothing of it is known to be durable.
+    pub(super) fn refuse(answers: Vec<Answer>, error: &OpError) {
+        for answer in answers {
+            match answer {
+                Answer::Txns { reply, replies, permit } => {
+                    drop(reply.send(replies.into_iter().map(|txn| doubted(txn, error)).collect()));
+                    drop(permit);
+                }
+                Answer::Page { reply, .. } => drop(reply.send(Err(OpError::Unavailable))),
+                Answer::Tended { reply, .. } => drop(reply.send(Err(OpError::Unavailable))),
+                Answer::Hint(_) => {}
+            }
+        }
+    }
+}
+
+/// A transaction's answer with every success in doubt. Refusals are answers about rows that may not
+/// be durable either, so they are in doubt too.
+fn doubted(txn: TxnReply, error: &OpError) -> TxnReply {
+    TxnReply { version: txn.version, ops: txn.ops.iter().map(|_| Err(error.clone())).collect() }
+}
+
+/// Answers a request of an engine that takes no work.
+pub(super) fn refuse_request(request: Request) {
+    match request {
+        Request::Submit { txns, reply, permit } => {
+            drop(reply.send(unavailable(&txns)));
+            drop(permit);
+        }
+        Request::Read { reply, .. } => drop(reply.send(Err(OpError::Unavailable))),
+        Request::Tend { reply, .. } => drop(reply.send(Err(OpError::Unavailable))),
+        Request::Close { reply } => drop(reply.send(())),
+    }
+}
+
+/// What each of `txns` is answered by an engine that takes no work.
+pub(super) fn unavailable(txns: &[Txn]) -> Vec<TxnReply> {
+    txns.iter()
+        .map(|txn| TxnReply { version: 0, ops: txn.ops.iter().map(|_| Err(OpError::Unavailable)).collect() })
+        .collect()
+}
+
+/// True where a transaction only takes events for a caller: one whose caller is gone takes nothing.
+pub(super) fn only_claims(txn: &Txn) -> bool {
+    txn.ops.iter().all(|op| matches!(op.kind, OpKind::Claim(_)))
+}
+
+/// The ops that give back every lease in `replies`.
+fn give_backs(replies: &[TxnReply]) -> impl Iterator<Item = OpKind> + '_ {
+    replies
+        .iter()
+        .flat_map(|reply| &reply.ops)
+        .filter_map(|op| match op {
+            Ok(OpReply::Claimed(claimed)) => Some(&claimed.leases),
+            _ => None,
+        })
+        .flatten()
+        .filter(|grant| grant.token.is_some())
+        .map(give_back)
+}
+
+fn give_back(grant: &Grant) -> OpKind {
+    let proof = Proof::Fence { queue: grant.queue, round: grant.round, fence: grant.fence };
+    OpKind::Settle(Settle { event: grant.event, proof, step: SettleStep::GiveBack })
+}

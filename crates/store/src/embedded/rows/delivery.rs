@@ -1,0 +1,175 @@
+//! Rows of deliveries: the core's own value, with nothing added.
+//!
+//! Lives here: its bytes. Not here: what it means (`naven-core`).
+
+use bytes::Bytes;
+use naven_api::{ErrorText, Timestamp};
+use naven_core::{ConsumerNo, DeadReason, Delivery, Ending, Lease, LeaseTime, Outcome, Past, State};
+
+use super::codec::{Dec, Enc};
+
+/// The row's bytes.
+pub(crate) fn encode(delivery: &Delivery) -> Bytes {
+    let mut enc = Enc(Vec::with_capacity(128));
+    put_state(&mut enc, delivery.state);
+    enc.u32(delivery.round).u64(delivery.fence).u32(delivery.attempts).u32(delivery.expiries);
+    enc.u64(delivery.redis_count).i64(delivery.due.as_ms());
+    enc.option(delivery.last.as_ref(), put_outcome);
+    enc.option(delivery.last_error.as_ref(), |enc, error| {
+        enc.text(error.as_str());
+    });
+    enc.option(delivery.over_at, put_time).flag(delivery.cancel_requested);
+    enc.list(&delivery.log, put_past);
+    enc.done()
+}
+
+/// The row behind the bytes.
+pub(crate) fn decode(bytes: Bytes) -> Option<Delivery> {
+    let mut dec = Dec(bytes);
+    let delivery = Delivery {
+        state: get_state(&mut dec)?,
+        round: dec.u32()?,
+        fence: dec.u64()?,
+        attempts: dec.u32()?,
+        expiries: dec.u32()?,
+        redis_count: dec.u64()?,
+        due: get_time(&mut dec)?,
+        last: dec.option(get_outcome)?,
+        last_error: dec.option(Dec::text)?.map(|text| ErrorText::new(&text)),
+        over_at: dec.option(get_time)?,
+        cancel_requested: dec.flag()?,
+        log: dec.list(get_past)?,
+    };
+    dec.end(delivery)
+}
+
+fn put_time(enc: &mut Enc, at: Timestamp) {
+    enc.i64(at.as_ms());
+}
+
+fn get_time(dec: &mut Dec) -> Option<Timestamp> {
+    dec.i64().map(Timestamp::from_ms)
+}
+
+fn put_lease(enc: &mut Enc, lease: Lease) {
+    enc.i64(lease.since.as_ms()).i64(lease.until.as_ms());
+}
+
+fn get_lease(dec: &mut Dec) -> Option<Lease> {
+    Some(Lease { since: LeaseTime::from_ms(dec.i64()?), until: LeaseTime::from_ms(dec.i64()?) })
+}
+
+fn put_state(enc: &mut Enc, state: State) {
+    match state {
+        State::Ready => enc.u8(0),
+        State::Retrying => enc.u8(1),
+        State::Leased(lease) => {
+            put_lease(enc.u8(2), lease);
+            enc
+        }
+        State::Held { consumer, since } => enc.u8(3).u32(consumer.0).i64(since.as_ms()),
+        State::Done => enc.u8(4),
+        State::Dead(reason) => enc.u8(5).u8(reason_number(reason)),
+        State::Cancelled => enc.u8(6),
+    };
+}
+
+fn get_state(dec: &mut Dec) -> Option<State> {
+    Some(match dec.u8()? {
+        0 => State::Ready,
+        1 => State::Retrying,
+        2 => State::Leased(get_lease(dec)?),
+        3 => State::Held { consumer: ConsumerNo(dec.u32()?), since: LeaseTime::from_ms(dec.i64()?) },
+        4 => State::Done,
+        5 => State::Dead(*DeadReason::ALL.get(usize::from(dec.u8()?))?),
+        6 => State::Cancelled,
+        _ => return None,
+    })
+}
+
+/// A reason's number on disk: its place in the list.
+pub(crate) fn reason_number(reason: DeadReason) -> u8 {
+    DeadReason::ALL.iter().position(|&known| known == reason).expect("every reason is in the list") as u8
+}
+
+fn put_ending(enc: &mut Enc, ending: Ending) {
+    let number = Ending::ALL.iter().position(|&known| known == ending).expect("every ending is in the list");
+    enc.u8(number as u8);
+}
+
+fn get_ending(dec: &mut Dec) -> Option<Ending> {
+    Ending::ALL.get(usize::from(dec.u8()?)).copied()
+}
+
+fn put_outcome(enc: &mut Enc, outcome: &Outcome) {
+    put_ending(enc, outcome.ending);
+    enc.i64(outcome.at.as_ms()).option(outcome.next_at, put_time).option(outcome.lapsed, put_lease);
+}
+
+fn get_outcome(dec: &mut Dec) -> Option<Outcome> {
+    Some(Outcome {
+        ending: get_ending(dec)?,
+        at: get_time(dec)?,
+        next_at: dec.option(get_time)?,
+        lapsed: dec.option(get_lease)?,
+    })
+}
+
+fn put_past(enc: &mut Enc, past: &Past) {
+    enc.u64(past.fence).option(past.consumer.as_deref(), |enc, name| {
+        enc.text(name);
+    });
+    enc.i64(past.leased_at.as_ms()).list(&past.heartbeats, |enc, at| put_time(enc, *at));
+    enc.option(past.ended, |enc, (at, ending)| {
+        put_time(enc, at);
+        put_ending(enc, ending);
+    });
+    enc.option(past.error.as_deref(), |enc, error| {
+        enc.text(error);
+    });
+}
+
+fn get_past(dec: &mut Dec) -> Option<Past> {
+    Some(Past {
+        fence: dec.u64()?,
+        consumer: dec.option(Dec::text)?,
+        leased_at: get_time(dec)?,
+        heartbeats: dec.list(get_time)?,
+        ended: dec.option(|dec| Some((get_time(dec)?, get_ending(dec)?)))?,
+        error: dec.option(Dec::text)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_comes_back_from_its_bytes() {
+        let lease = Lease { since: LeaseTime::from_ms(5), until: LeaseTime::from_ms(-6) };
+        let mut states =
+            vec![State::Ready, State::Retrying, State::Leased(lease), State::Done, State::Cancelled];
+        states.push(State::Held { consumer: ConsumerNo(8), since: LeaseTime::from_ms(9) });
+        states.extend(DeadReason::ALL.map(State::Dead));
+        for state in states {
+            let mut delivery =
+                Delivery { state, fence: 3, round: 2, ..Delivery::fresh(Timestamp::from_ms(77)) };
+            assert_eq!(decode(encode(&delivery)), Some(delivery.clone()));
+            for ending in Ending::ALL {
+                let at = Timestamp::from_ms(1);
+                delivery.last = Some(Outcome { ending, at, next_at: Some(at), lapsed: Some(lease) });
+                delivery.log.push(Past {
+                    fence: 3,
+                    consumer: Some("w".into()),
+                    leased_at: at,
+                    heartbeats: vec![at, at],
+                    ended: Some((at, ending)),
+                    error: Some("no".into()),
+                });
+            }
+            (delivery.last_error, delivery.over_at) =
+                (Some(ErrorText::new("é\0")), Some(Timestamp::from_ms(3)));
+            assert_eq!(decode(encode(&delivery)), Some(delivery));
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Keys of the tables: numbers in big endian, so that byte order is number order.
+//!
+//! Lives here: building and taking apart keys. Not here: values.
+
+use naven_api::Timestamp;
+use naven_core::LeaseTime;
+
+/// A stream's number: 24 bits, never reused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct StreamNo(pub(crate) u32);
+
+/// A queue's number, never reused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct QueueNo(pub(crate) u32);
+
+/// An event's number in its stream, given at publish: 56 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Arrival(pub(crate) u64);
+
+/// An entry's number in its stream, given with its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct EntryNo(pub(crate) u64);
+
+/// The largest stream number that an event id has room for.
+pub(crate) const STREAM_NO_MAX: u32 = (1 << 24) - 1;
+
+/// The 80 bits by which an event is found.
+pub(crate) fn locator(stream: StreamNo, arrival: Arrival) -> u128 {
+    (u128::from(stream.0) << 56) | u128::from(arrival.0)
+}
+
+/// The stream and arrival that a locator names.
+pub(crate) fn from_locator(locator: u128) -> (StreamNo, Arrival) {
+    (StreamNo((locator >> 56) as u32 & STREAM_NO_MAX), Arrival(locator as u64 & ((1 << 56) - 1)))
+}
+
+/// The key of a stream's or queue's own row.
+pub(crate) fn number(number: u32) -> [u8; 4] {
+    number.to_be_bytes()
+}
+
+/// The first key past all keys that begin with this number. The largest number of all is never
+/// given out.
+pub(crate) fn past_number(number: u32) -> [u8; 4] {
+    number.saturating_add(1).to_be_bytes()
+}
+
+/// `stream, queue`.
+pub(crate) fn member(stream: StreamNo, queue: QueueNo) -> [u8; 8] {
+    let mut key = [0; 8];
+    key[..4].copy_from_slice(&stream.0.to_be_bytes());
+    key[4..].copy_from_slice(&queue.0.to_be_bytes());
+    key
+}
+
+/// `number, counter`: bodies by arrival, entries and deliveries by entry number.
+pub(crate) fn counted(owner: u32, count: u64) -> [u8; 12] {
+    let mut key = [0; 12];
+    key[..4].copy_from_slice(&owner.to_be_bytes());
+    key[4..].copy_from_slice(&count.to_be_bytes());
+    key
+}
+
+/// The counter of such a key.
+pub(crate) fn count_of(key: &[u8]) -> u64 {
+    u64::from_be_bytes(key[4..12].try_into().expect("counted keys have 12 bytes"))
+}
+
+/// `number, instant, arrival`: everything that is found by time.
+pub(crate) fn timed(owner: u32, instant: i64, arrival: Arrival) -> [u8; 20] {
+    let mut key = [0; 20];
+    key[..4].copy_from_slice(&owner.to_be_bytes());
+    // The sign bit is turned, so that instants before 1970 sort first.
+    key[4..12].copy_from_slice(&((instant as u64) ^ (1 << 63)).to_be_bytes());
+    key[12..].copy_from_slice(&arrival.0.to_be_bytes());
+    key
+}
+
+/// The instant and arrival of such a key.
+pub(crate) fn time_of(key: &[u8]) -> (i64, Arrival) {
+    let instant = u64::from_be_bytes(key[4..12].try_into().expect("timed keys have 20 bytes"));
+    let arrival = u64::from_be_bytes(key[12..20].try_into().expect("timed keys have 20 bytes"));
+    ((instant ^ (1 << 63)) as i64, Arrival(arrival))
+}
+
+/// `queue, wall, arrival`.
+pub(crate) fn at_wall(owner: u32, at: Timestamp, arrival: Arrival) -> [u8; 20] {
+    timed(owner, at.as_ms(), arrival)
+}
+
+/// `queue, lease end, arrival`.
+pub(crate) fn at_lease(owner: u32, at: LeaseTime, arrival: Arrival) -> [u8; 20] {
+    timed(owner, at.as_ms(), arrival)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn byte_order_is_time_order_before_1970_too() {
+        let keys: Vec<_> = [i64::MIN, -1, 0, 1, i64::MAX].map(|at| timed(1, at, Arrival(7))).into();
+        assert!(keys.is_sorted());
+        assert!(keys.iter().all(|key| time_of(key).1 == Arrival(7)));
+        assert_eq!(time_of(&keys[1]).0, -1);
+    }
+
+    #[test]
+    fn the_key_past_a_number_is_above_all_its_keys_and_below_the_next() {
+        assert!(past_number(1).as_slice() > timed(1, i64::MAX, Arrival(u64::MAX)).as_slice());
+        assert!(past_number(1).as_slice() <= timed(2, i64::MIN, Arrival(0)).as_slice());
+        assert!(past_number(1).as_slice() <= number(2).as_slice());
+    }
+
+    #[test]
+    fn a_locator_comes_apart_again() {
+        let (stream, arrival) = (StreamNo(STREAM_NO_MAX), Arrival((1 << 56) - 1));
+        assert_eq!(from_locator(locator(stream, arrival)), (stream, arrival));
+        assert!(locator(stream, arrival) < 1 << 80);
+    }
+}

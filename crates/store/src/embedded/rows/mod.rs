@@ -1,0 +1,8 @@
+//! The engine's rows: what the tables' bytes mean.
+
+pub(crate) mod body;
+pub(crate) mod codec;
+pub(crate) mod delivery;
+pub(crate) mod key;
+pub(crate) mod queue;
+pub(crate) mod stream;

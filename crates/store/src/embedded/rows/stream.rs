@@ -1,0 +1,168 @@
+//! Rows of streams: what they are, how far they have come, and their entries.
+//!
+//! Lives here: the values and their bytes. Not here: queues (`queue.rs`) and events (`body.rs`).
+
+use bytes::Bytes;
+use naven_api::Timestamp;
+
+use super::codec::{Dec, Enc};
+use super::key::Arrival;
+use crate::txn::Place;
+
+/// The next numbers to give out in this store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Numbers {
+    /// Of the next stream.
+    pub(crate) stream: u32,
+    /// Of the next queue.
+    pub(crate) queue: u32,
+}
+
+/// When entries leave a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Retention {
+    /// Once every queue has settled them.
+    Consumed,
+    /// When they are trimmed.
+    Trim,
+}
+
+/// What a stream is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StreamRow {
+    /// Its name's bytes.
+    pub(crate) name: Bytes,
+    /// When its entries leave.
+    pub(crate) retention: Retention,
+    /// When it was closed with its last queue.
+    pub(crate) closed: Option<Timestamp>,
+}
+
+/// How far a stream has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Head {
+    /// The last place given.
+    pub(crate) last: Place,
+    /// The last entry's number.
+    pub(crate) entry: u64,
+    /// The last event's number.
+    pub(crate) arrival: u64,
+    /// Rises with every change that a watcher would see.
+    pub(crate) version: u64,
+}
+
+/// One entry of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EntryRow {
+    /// Its place.
+    pub(crate) place: Place,
+    /// Its event.
+    pub(crate) arrival: Arrival,
+}
+
+impl Numbers {
+    /// The row's bytes.
+    pub(crate) fn encode(&self) -> Bytes {
+        let mut enc = Enc::default();
+        enc.u32(self.stream).u32(self.queue);
+        enc.done()
+    }
+
+    /// The row behind the bytes.
+    pub(crate) fn decode(bytes: Bytes) -> Option<Self> {
+        let mut dec = Dec(bytes);
+        let row = Self { stream: dec.u32()?, queue: dec.u32()? };
+        dec.end(row)
+    }
+}
+
+impl StreamRow {
+    /// The row's bytes.
+    pub(crate) fn encode(&self) -> Bytes {
+        let mut enc = Enc::default();
+        enc.bytes(&self.name);
+        enc.u8(match self.retention {
+            Retention::Consumed => 0,
+            Retention::Trim => 1,
+        });
+        enc.option(self.closed, |enc, at| {
+            enc.i64(at.as_ms());
+        });
+        enc.done()
+    }
+
+    /// The row behind the bytes.
+    pub(crate) fn decode(bytes: Bytes) -> Option<Self> {
+        let mut dec = Dec(bytes);
+        let name = dec.bytes()?;
+        let retention = match dec.u8()? {
+            0 => Retention::Consumed,
+            1 => Retention::Trim,
+            _ => return None,
+        };
+        let closed = dec.option(Dec::i64)?.map(Timestamp::from_ms);
+        dec.end(Self { name, retention, closed })
+    }
+}
+
+impl Head {
+    /// The row's bytes.
+    pub(crate) fn encode(&self) -> Bytes {
+        let mut enc = Enc::default();
+        enc.u64(self.last.ms).u64(self.last.seq).u64(self.entry).u64(self.arrival).u64(self.version);
+        enc.done()
+    }
+
+    /// The row behind the bytes.
+    pub(crate) fn decode(bytes: Bytes) -> Option<Self> {
+        let mut dec = Dec(bytes);
+        let last = Place { ms: dec.u64()?, seq: dec.u64()? };
+        let row = Self { last, entry: dec.u64()?, arrival: dec.u64()?, version: dec.u64()? };
+        dec.end(row)
+    }
+}
+
+impl EntryRow {
+    /// The row's bytes.
+    pub(crate) fn encode(&self) -> Bytes {
+        let mut enc = Enc::default();
+        enc.u64(self.place.ms).u64(self.place.seq).u64(self.arrival.0);
+        enc.done()
+    }
+
+    /// The row behind the bytes.
+    pub(crate) fn decode(bytes: Bytes) -> Option<Self> {
+        let mut dec = Dec(bytes);
+        let place = Place { ms: dec.u64()?, seq: dec.u64()? };
+        let row = Self { place, arrival: Arrival(dec.u64()?) };
+        dec.end(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_back_from_their_bytes() {
+        let numbers = Numbers { stream: 1, queue: 2 };
+        assert_eq!(Numbers::decode(numbers.encode()), Some(numbers));
+        let stream = StreamRow {
+            name: Bytes::from_static(b"mail"),
+            retention: Retention::Consumed,
+            closed: Some(Timestamp::from_ms(-5)),
+        };
+        assert_eq!(StreamRow::decode(stream.encode()), Some(stream));
+        let place = Place { ms: u64::MAX, seq: 3 };
+        let head = Head { last: place, entry: 4, arrival: 5, version: 6 };
+        assert_eq!(Head::decode(head.encode()), Some(head));
+        let entry = EntryRow { place, arrival: Arrival(9) };
+        assert_eq!(EntryRow::decode(entry.encode()), Some(entry));
+    }
+
+    #[test]
+    fn a_row_with_bytes_left_over_is_none() {
+        assert_eq!(Head::decode(Bytes::from_static(&[0, 0, 0, 0, 0, 0])), None);
+        assert_eq!(Head::decode(Bytes::from_static(&[0, 0, 0, 0])), None);
+    }
+}

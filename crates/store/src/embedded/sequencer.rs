@@ -1,0 +1,253 @@
+//! The one thread that applies: it takes what callers hand in, stamps it with one reading of the
+//! clocks, applies it to the tables and hands the record to the log.
+//!
+//! Lives here: the loop and its batches. While one batch is being synced the next is applied; no
+//! answer leaves before what it shows is durable. Not here: what commands do (`apply/`), writing
+//! and syncing (`log/`).
+
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, atomic::AtomicBool, atomic::Ordering};
+use std::time::Duration;
+
+use naven_core::{LeaseTime, Now};
+use tokio::sync::oneshot;
+
+use super::apply::{Context, apply};
+use super::command::{Command, Recorded};
+use super::log::{Batch, BatchKind, Commit, Committed, Lsn, Then};
+use super::prepare::Preparer;
+use super::record;
+use super::request::{Answer, Outlet, Request, only_claims, refuse_request};
+use super::tables::{Journaled, Order, RamTables, Table, Tables};
+use crate::clock::{Clock, Random};
+use crate::engine::Tended;
+use crate::read::{Page, Read};
+use crate::reply::{OpError, OpReply, Refused, TxnReply};
+use crate::token::TokenKey;
+use crate::txn::Txn;
+use naven_api::limits::TXN_BYTES_MAX;
+
+/// How often the lease clock is made durable while leases live, in ms: after a crash a lease may
+/// last longer by so much, never shorter.
+const TICK_MS: i64 = 1_000;
+/// A batch closes at so many bytes.
+const BATCH_BYTES_MAX: usize = 1024 * 1024;
+/// A batch closes at so many transactions.
+const BATCH_TXNS_MAX: usize = 1_024;
+
+/// Reads both clocks. The lease clock goes on from the last durable reading.
+pub(super) struct Clocks {
+    pub(super) clock: Arc<dyn Clock>,
+    /// The lease clock's reading at the start.
+    pub(super) lease_base: LeaseTime,
+    /// The monotonic clock's reading at the start.
+    pub(super) started_ms: i64,
+}
+
+impl Clocks {
+    /// The clocks of a store whose lease clock last stood at `lease`.
+    pub(super) fn resumed(clock: Arc<dyn Clock>, lease: Option<LeaseTime>) -> Self {
+        let started_ms = clock.monotonic_ms();
+        Self { clock, lease_base: lease.unwrap_or_default(), started_ms }
+    }
+
+    fn now(&self) -> Now {
+        let elapsed = self.clock.monotonic_ms().saturating_sub(self.started_ms).max(0);
+        Now { wall: self.clock.wall(), lease: self.lease_base.plus_ms(elapsed) }
+    }
+}
+
+/// Everything that the sequencer's thread owns.
+pub(super) struct Sequencer {
+    pub(super) requests: mpsc::Receiver<Request>,
+    pub(super) tables: Journaled<RamTables>,
+    pub(super) clocks: Clocks,
+    pub(super) random: Arc<dyn Random>,
+    pub(super) tokens: TokenKey,
+    pub(super) commit: Commit,
+    pub(super) outlet: Outlet,
+    /// Set by whoever learns first that a write failed.
+    pub(super) failed: Arc<AtomicBool>,
+    /// The number that the next batch begins with.
+    pub(super) next: Lsn,
+    /// The lease clock's reading in the last batch.
+    pub(super) stamped: LeaseTime,
+    /// Bytes that the last start cut off a torn tail.
+    pub(super) cut_bytes: u64,
+    /// Dropped when there is nothing more to make snapshots of.
+    pub(super) stop_snapshots: mpsc::Sender<()>,
+}
+
+/// What is applied under one stamp and not handed to the log yet.
+#[derive(Default)]
+struct Open {
+    payload: Vec<u8>,
+    count: u32,
+    answers: Vec<Answer>,
+}
+
+impl Sequencer {
+    /// Serves requests until told to close, or until nobody can send any more.
+    pub(super) fn run(mut self) {
+        let closing = self.serve();
+        // Whoever is still in the channel came too late.
+        while let Ok(request) = self.requests.try_recv() {
+            refuse_request(request);
+        }
+        drop(self.stop_snapshots);
+        let now = self.clocks.now();
+        // A failure was told to whoever watches the engine's health.
+        drop(self.commit.close(now.wall, now.lease));
+        if let Some(reply) = closing {
+            // Whoever asked may have gone meanwhile.
+            let _ = reply.send(());
+        }
+    }
+
+    fn serve(&mut self) -> Option<oneshot::Sender<()>> {
+        loop {
+            let first = match self.requests.recv_timeout(Duration::from_millis(TICK_MS as u64)) {
+                Ok(request) => Some(request),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return None,
+            };
+            let now = self.clocks.now();
+            let mut open = Open::default();
+            let mut next = first;
+            while let Some(request) = next {
+                if let Request::Close { reply } = request {
+                    self.hand_over(open, now);
+                    return Some(reply);
+                }
+                self.take(request, now, &mut open);
+                if open.payload.len() >= BATCH_BYTES_MAX || open.count as usize >= BATCH_TXNS_MAX {
+                    self.hand_over(std::mem::take(&mut open), now);
+                    break;
+                }
+                next = self.requests.try_recv().ok();
+            }
+            self.hand_over(open, now);
+            self.tick(now);
+        }
+    }
+
+    fn take(&mut self, request: Request, now: Now, open: &mut Open) {
+        if self.failed.load(Ordering::Acquire) {
+            return refuse_request(request);
+        }
+        match request {
+            Request::Submit { txns, reply, permit } => {
+                if reply.is_closed() && txns.iter().all(only_claims) {
+                    return;
+                }
+                let replies = txns.into_iter().map(|txn| self.apply(txn, now, open)).collect();
+                open.answers.push(Answer::Txns { reply, replies, permit });
+            }
+            Request::Read { read, reply, permit } => {
+                let page = self.read(&read, now);
+                open.answers.push(Answer::Page { reply, page, permit });
+            }
+            Request::Tend { budget, reply, permit } => {
+                let command = Command::Tend { rows: budget.rows as u64 };
+                let txn = Recorded { commands: vec![command], all_or_nothing: false };
+                let (_, (rows, more)) = self.record(&txn, now, open);
+                let tended = Tended { rows: rows as usize, more };
+                open.answers.push(Answer::Tended { reply, tended, permit });
+            }
+            Request::Close { .. } => unreachable!("closing is seen before anything is taken"),
+        }
+    }
+
+    fn apply(&mut self, txn: Txn, now: Now, open: &mut Open) -> TxnReply {
+        let full = self.commit.is_full();
+        let preparer = Preparer { random: &*self.random, tokens: &self.tokens, full };
+        let txn = preparer.prepare(&self.tables, txn, now.wall);
+        let (mut ops, _) = self.record(&txn, now, open);
+        for op in &mut ops {
+            if let Ok(OpReply::Page(page)) = op {
+                self.complete(page);
+            }
+        }
+        TxnReply { version: self.next + u64::from(open.count), ops }
+    }
+
+    /// Applies `txn` and puts its record into the open batch, if it changed anything.
+    fn record(
+        &mut self,
+        txn: &Recorded,
+        now: Now,
+        open: &mut Open,
+    ) -> (Vec<Result<OpReply, OpError>>, (u64, bool)) {
+        let bytes = record::encode(txn);
+        if bytes.len() > TXN_BYTES_MAX {
+            let refused = || Err(OpError::Refused(Refused::TooLarge));
+            return (std::iter::repeat_with(refused).take(txn.commands.len()).collect(), (0, false));
+        }
+        let applied = apply(&mut self.tables, txn, now, Some(&self.tokens));
+        if applied.changed {
+            open.count += 1;
+            let length = u32::try_from(bytes.len()).expect("records are far below 4 GiB");
+            open.payload.extend_from_slice(&length.to_le_bytes());
+            open.payload.extend_from_slice(&bytes);
+        }
+        open.answers.extend(applied.hints.into_iter().map(Answer::Hint));
+        (applied.replies, applied.tended)
+    }
+
+    fn read(&mut self, read: &Read, now: Now) -> Result<Page, OpError> {
+        let mut page = Context::new(&mut self.tables, now, None).page(read)?;
+        self.complete(&mut page);
+        Ok(page)
+    }
+
+    /// Adds to a page what only this thread knows.
+    fn complete(&self, page: &mut Page) {
+        if let Page::System(system) = page {
+            system.cut_bytes = self.cut_bytes;
+        }
+    }
+
+    /// Hands a batch to the log; its answers leave when it is durable. A batch without a record
+    /// waits for what its answers show.
+    fn hand_over(&mut self, open: Open, now: Now) {
+        if open.count == 0 && open.answers.is_empty() {
+            return;
+        }
+        let outlet = self.outlet.clone();
+        let answers = open.answers;
+        let then = Box::new(move |committed| match committed {
+            Committed::Durable => outlet.deliver(answers),
+            Committed::Unknown => Outlet::refuse(answers, &OpError::Unknown),
+            Committed::NotWritten => Outlet::refuse(answers, &OpError::Unavailable),
+        });
+        if open.count == 0 {
+            return self.commit.when_durable(self.next - 1, then);
+        }
+        self.push(BatchKind::Data, open.count, now, open.payload, then);
+    }
+
+    /// Makes the lease clock durable once a second while leases live.
+    fn tick(&mut self, now: Now) {
+        let stale = now.lease.as_ms() - self.stamped.as_ms() >= TICK_MS;
+        if stale && self.has_leases() && !self.failed.load(Ordering::Acquire) {
+            self.push(BatchKind::Tick, 0, now, Vec::new(), Box::new(|_| {}));
+        }
+    }
+
+    fn has_leases(&self) -> bool {
+        let mut found = false;
+        self.tables.scan(Table::Ends, &[], &[0xff; 20], Order::Rising, &mut |_, _| {
+            found = true;
+            std::ops::ControlFlow::Break(())
+        });
+        found
+    }
+
+    fn push(&mut self, kind: BatchKind, count: u32, now: Now, payload: Vec<u8>, then: Then) {
+        self.stamped = now.lease;
+        let lsn = self.next;
+        let batch = Batch { kind, lsn, count, wall: now.wall, lease: now.lease, payload };
+        self.next = batch.next_lsn();
+        self.commit.push(batch, then);
+    }
+}

@@ -1,0 +1,268 @@
+//! Where the engine's rows live: a few tables of bytes, in key order.
+//!
+//! Lives here: the trait, the tables' names, rows in RAM, and the journal that undoes a refused
+//! transaction. Not here: what rows mean (`rows/`) and who changes them (`apply/`).
+
+use std::collections::BTreeMap;
+use std::ops::{Bound, ControlFlow};
+
+use bytes::Bytes;
+
+/// The tables. Their numbers are on disk: never reuse one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub(crate) enum Table {
+    /// () -> the next numbers to give out.
+    Numbers = 0,
+    /// stream -> name, retention, when it was closed.
+    Stream = 1,
+    /// stream -> last place, last entry, last arrival.
+    Head = 2,
+    /// stream, queue -> (): the queues of a stream.
+    Member = 3,
+    /// stream, arrival -> an event's body and what travels with it.
+    Body = 4,
+    /// stream, n -> place and arrival.
+    Entry = 5,
+    /// stream, due, arrival -> (): events that have no place yet.
+    Waiting = 6,
+    /// queue -> id, name, stream, settings, when it was closed.
+    Queue = 7,
+    /// queue -> cursor and counts.
+    Progress = 8,
+    /// kind, name -> number.
+    Name = 9,
+    /// queue id -> queue.
+    QueueId = 10,
+    /// queue, n -> one delivery.
+    Delivery = 11,
+    /// queue, due, arrival -> (): retries whose time has not come.
+    Retry = 12,
+    /// queue, due, arrival -> (): deliveries that may be claimed again.
+    Again = 13,
+    /// queue, lease end, arrival -> (): live leases.
+    Ends = 14,
+    /// queue, died, arrival -> (): dead deliveries.
+    Dead = 15,
+    /// name -> one key's record.
+    Key = 16,
+}
+
+impl Table {
+    /// Every table, in the order of their numbers.
+    pub(crate) const ALL: [Table; 17] = [
+        Self::Numbers,
+        Self::Stream,
+        Self::Head,
+        Self::Member,
+        Self::Body,
+        Self::Entry,
+        Self::Waiting,
+        Self::Queue,
+        Self::Progress,
+        Self::Name,
+        Self::QueueId,
+        Self::Delivery,
+        Self::Retry,
+        Self::Again,
+        Self::Ends,
+        Self::Dead,
+        Self::Key,
+    ];
+
+    /// The table with this number.
+    pub(crate) fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+}
+
+/// Which way a scan goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Smallest key first.
+    Rising,
+    /// Largest key first.
+    Falling,
+}
+
+/// What a scan calls for each row: key, then value.
+pub(crate) type Visit<'a> = dyn FnMut(&[u8], &Bytes) -> ControlFlow<()> + 'a;
+
+/// Tables of bytes in key order. The engine is one; the tables behind it can be swapped.
+pub(crate) trait Tables {
+    /// The row under `key`.
+    fn get(&self, table: Table, key: &[u8]) -> Option<Bytes>;
+
+    /// Stores a row, over the one that was there.
+    fn put(&mut self, table: Table, key: &[u8], value: Bytes);
+
+    /// Removes a row, if it is there.
+    fn delete(&mut self, table: Table, key: &[u8]);
+
+    /// Visits the rows whose key is at least `from` and below `to`, until told to stop.
+    fn scan(&self, table: Table, from: &[u8], to: &[u8], order: Order, visit: &mut Visit<'_>);
+}
+
+/// Rows in RAM.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct RamTables {
+    tables: [BTreeMap<Box<[u8]>, Bytes>; Table::ALL.len()],
+}
+
+impl RamTables {
+    /// Every row, table by table, in key order: what a snapshot holds.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (Table, &[u8], &Bytes)> {
+        Table::ALL.into_iter().flat_map(|table| {
+            self.tables[table as usize].iter().map(move |(key, value)| (table, &**key, value))
+        })
+    }
+}
+
+impl Tables for RamTables {
+    fn get(&self, table: Table, key: &[u8]) -> Option<Bytes> {
+        self.tables[table as usize].get(key).cloned()
+    }
+
+    fn put(&mut self, table: Table, key: &[u8], value: Bytes) {
+        self.tables[table as usize].insert(key.into(), value);
+    }
+
+    fn delete(&mut self, table: Table, key: &[u8]) {
+        self.tables[table as usize].remove(key);
+    }
+
+    fn scan(&self, table: Table, from: &[u8], to: &[u8], order: Order, visit: &mut Visit<'_>) {
+        if from >= to {
+            return;
+        }
+        let range = (Bound::Included(from), Bound::Excluded(to));
+        let mut rows = self.tables[table as usize].range::<[u8], _>(range);
+        loop {
+            let next = match order {
+                Order::Rising => rows.next(),
+                Order::Falling => rows.next_back(),
+            };
+            match next {
+                Some((key, value)) if visit(key, value).is_continue() => {}
+                _ => return,
+            }
+        }
+    }
+}
+
+/// A row's key and what stood there before.
+type Overwritten = (Table, Box<[u8]>, Option<Bytes>);
+
+/// Tables that remember what a transaction overwrote, so that it can be undone, and how many rows
+/// it wrote, so that one that wrote nothing leaves no record.
+#[derive(Debug, Default)]
+pub(crate) struct Journaled<T> {
+    inner: T,
+    writes: u64,
+    undo: Option<Vec<Overwritten>>,
+}
+
+impl<T: Tables> Journaled<T> {
+    /// These tables with a journal over them.
+    pub(crate) fn new(inner: T) -> Self {
+        Self { inner, writes: 0, undo: None }
+    }
+
+    /// The tables themselves.
+    pub(crate) fn inner(&self) -> &T {
+        &self.inner
+    }
+
+    /// How many rows were ever written or removed.
+    pub(crate) fn writes(&self) -> u64 {
+        self.writes
+    }
+
+    /// From here on changes can be undone.
+    pub(crate) fn begin(&mut self) {
+        self.undo = Some(Vec::new());
+    }
+
+    /// What was changed since [`Self::begin`] stays.
+    pub(crate) fn keep(&mut self) {
+        self.undo = None;
+    }
+
+    /// Everything is as it was at [`Self::begin`].
+    pub(crate) fn roll_back(&mut self) {
+        for (table, key, old) in self.undo.take().unwrap_or_default().into_iter().rev() {
+            self.writes = self.writes.saturating_sub(1);
+            match old {
+                Some(value) => self.inner.put(table, &key, value),
+                None => self.inner.delete(table, &key),
+            }
+        }
+    }
+
+    fn note(&mut self, table: Table, key: &[u8]) {
+        self.writes += 1;
+        if let Some(undo) = &mut self.undo {
+            undo.push((table, key.into(), self.inner.get(table, key)));
+        }
+    }
+}
+
+impl<T: Tables> Tables for Journaled<T> {
+    fn get(&self, table: Table, key: &[u8]) -> Option<Bytes> {
+        self.inner.get(table, key)
+    }
+
+    fn put(&mut self, table: Table, key: &[u8], value: Bytes) {
+        self.note(table, key);
+        self.inner.put(table, key, value);
+    }
+
+    fn delete(&mut self, table: Table, key: &[u8]) {
+        self.note(table, key);
+        self.inner.delete(table, key);
+    }
+
+    fn scan(&self, table: Table, from: &[u8], to: &[u8], order: Order, visit: &mut Visit<'_>) {
+        self.inner.scan(table, from, to, order, visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(tables: &impl Tables, from: &[u8], to: &[u8], order: Order) -> Vec<Vec<u8>> {
+        let mut found = Vec::new();
+        tables.scan(Table::Body, from, to, order, &mut |key, _| {
+            found.push(key.to_vec());
+            ControlFlow::Continue(())
+        });
+        found
+    }
+
+    #[test]
+    fn a_scan_is_in_order_and_bounded_on_both_sides() {
+        let mut tables = RamTables::default();
+        for key in [b"a", b"b", b"c", b"d"] {
+            tables.put(Table::Body, key, Bytes::new());
+        }
+        assert_eq!(keys(&tables, b"b", b"d", Order::Rising), [b"b", b"c"]);
+        assert_eq!(keys(&tables, b"b", b"d", Order::Falling), [b"c", b"b"]);
+        assert_eq!(keys(&tables, b"d", b"b", Order::Rising), Vec::<Vec<u8>>::new());
+    }
+
+    #[test]
+    fn a_rolled_back_transaction_leaves_no_trace() {
+        let mut tables = Journaled::new(RamTables::default());
+        tables.put(Table::Body, b"kept", Bytes::from_static(b"1"));
+        let writes = tables.writes();
+        tables.begin();
+        tables.put(Table::Body, b"kept", Bytes::from_static(b"2"));
+        tables.put(Table::Body, b"new", Bytes::from_static(b"3"));
+        tables.delete(Table::Body, b"kept");
+        tables.roll_back();
+        assert_eq!(tables.get(Table::Body, b"kept"), Some(Bytes::from_static(b"1")));
+        assert_eq!(tables.get(Table::Body, b"new"), None);
+        assert_eq!(tables.writes(), writes);
+    }
+}

@@ -1,0 +1,181 @@
+//! A seeded script of two hundred operations, one after the other, and what each left behind.
+//!
+//! Lives here: the script and its record. Not here: what a crash makes of it (`images.rs`).
+
+use std::sync::Arc;
+
+use naven_api::{EventId, Timestamp};
+use naven_store::conformance::bench::{
+    append, beat, claim, create, delete, fail_in, fatal, redrive, release,
+};
+use naven_store::conformance::{Bench, Fresh, ManualClock, SeededRandom};
+use naven_store::embedded::disk::MemDisk;
+use naven_store::embedded::{Embedded, Options};
+use naven_store::queue::QueueSettings;
+use naven_store::reply::{Grant, OpError, OpReply};
+use naven_store::txn::{Due, OpKind, SettleStep, Txn};
+use naven_store::{Clock, Random};
+
+use crate::audit::{State, state};
+
+const QUEUES: [&str; 2] = ["mail", "import"];
+
+/// How everything stood once an operation was answered.
+pub struct Point {
+    /// Operations of the disk that were done by then.
+    pub disk_ops: usize,
+    /// The clock.
+    pub wall: Timestamp,
+    /// Events that were published by then: the first so many of [`Played::ids`].
+    pub published: usize,
+    /// Everything that can be seen.
+    pub state: State,
+    /// Leases that live.
+    pub leases: Vec<Grant>,
+}
+
+/// One played script.
+pub struct Played {
+    pub disk: Arc<MemDisk>,
+    /// In order; the first is the empty store.
+    pub points: Vec<Point>,
+    /// Every event, in the order of publishing.
+    pub ids: Vec<EventId>,
+}
+
+/// The engine on `disk`, with small segments so that they roll.
+pub fn open(disk: &Arc<MemDisk>, clock: &Arc<ManualClock>) -> Bench {
+    let options = Options { segment_bytes: Some(64 << 10), snapshot_every_bytes: u64::MAX };
+    let (disk, time): (Arc<MemDisk>, Arc<dyn Clock>) = (Arc::clone(disk), clock.clone());
+    let random: Arc<dyn Random> = Arc::new(SeededRandom::new(11));
+    let engine = Embedded::open(disk, options, time, random).expect("the store opens");
+    Bench::of(Fresh::new(engine), Arc::clone(clock))
+}
+
+/// Plays `steps` operations on `disk`.
+pub fn play(disk: Arc<MemDisk>, seed: u64, steps: usize) -> Played {
+    let clock = Arc::new(ManualClock::default());
+    let bench = open(&disk, &clock);
+    let mut player = Player { bench, random: SeededRandom::new(seed), leases: Vec::new(), ids: Vec::new() };
+    let mut points = vec![player.point(&disk)];
+    for _ in 0..steps {
+        player.step();
+        points.push(player.point(&disk));
+    }
+    let ids = std::mem::take(&mut player.ids);
+    Played { disk, points, ids }
+}
+
+struct Player {
+    bench: Bench,
+    random: SeededRandom,
+    ids: Vec<EventId>,
+    leases: Vec<Grant>,
+}
+
+impl Player {
+    fn point(&self, disk: &MemDisk) -> Point {
+        // The reads of the state write nothing, so the count is that of the answer before them.
+        let disk_ops = disk.ops();
+        Point {
+            disk_ops,
+            wall: self.bench.wall(),
+            published: self.ids.len(),
+            state: state(&self.bench, &self.ids),
+            leases: self.leases.clone(),
+        }
+    }
+
+    fn step(&mut self) {
+        let queue = self.random.one_of(&QUEUES);
+        match self.random.below(20) {
+            0 => self.make(queue),
+            1..=5 => self.publish(queue),
+            6..=7 => self.publish_batch(queue),
+            8..=11 => self.claim(queue),
+            12..=17 => self.settle(),
+            18 => self.redrive_or_delete(queue),
+            _ => {
+                self.bench.after_ms(i64::from(self.random.below(20_000)));
+                self.bench.tend();
+                let alive = |grant: &Grant| grant.lease_expires_at.is_some_and(|at| at > self.bench.wall());
+                self.leases.retain(alive);
+            }
+        }
+    }
+
+    fn make(&mut self, queue: &str) {
+        let settings = QueueSettings { max_attempts: Some(2), ..QueueSettings::default() };
+        // Mostly there already: a refusal is an answer too.
+        let _ = self.bench.ask(create(queue, settings));
+    }
+
+    fn payload(&self) -> String {
+        format!("{{\"x\":\"{}\"}}", "y".repeat(self.random.below(3_000) as usize))
+    }
+
+    fn publish(&mut self, queue: &str) {
+        let due = match self.random.below(3) {
+            0 => Due::In(self.random.below(30).try_into().expect("30 s is a delay")),
+            _ => Due::Now,
+        };
+        let answer = self.bench.ask(append(queue, &self.payload(), due));
+        self.note(answer);
+    }
+
+    fn publish_batch(&mut self, queue: &str) {
+        let ops: Vec<OpKind> = (0..5).map(|_| append(queue, &self.payload(), Due::Now)).collect();
+        for answer in self.bench.submit(Txn::all(ops)) {
+            self.note(answer);
+        }
+    }
+
+    fn note(&mut self, answer: Result<OpReply, OpError>) {
+        if let Ok(OpReply::Event(view)) = answer {
+            self.ids.push(view.id);
+        }
+    }
+
+    fn claim(&mut self, queue: &str) {
+        let seconds = 1 + self.random.below(30);
+        if let Ok(OpReply::Claimed(claimed)) = self.bench.ask(OpKind::Claim(claim(queue, 2, seconds))) {
+            self.leases.extend(claimed.leases);
+        }
+    }
+
+    fn settle(&mut self) {
+        if self.leases.is_empty() {
+            return;
+        }
+        let at = self.random.below(self.leases.len() as u32) as usize;
+        let grant = self.leases[at].clone();
+        let step = match self.random.below(8) {
+            0..=3 => SettleStep::Ack,
+            4 => fail_in("no", self.random.below(5)),
+            5 => fatal(),
+            6 => release(),
+            _ => beat(10),
+        };
+        if !matches!(step, SettleStep::Extend(_)) {
+            self.leases.remove(at);
+        }
+        let answer = self.bench.say(&grant, step);
+        if let (Ok(settled), Some(lease)) =
+            (answer, self.leases.iter_mut().find(|held| held.event == grant.event))
+        {
+            lease.lease_expires_at = settled.lease_expires_at;
+        }
+    }
+
+    fn redrive_or_delete(&mut self, queue: &str) {
+        if self.random.once_in(6) {
+            let _ = self.bench.ask(delete(queue, true));
+            self.leases.retain(|lease| lease.queue_name != queue);
+            return;
+        }
+        let dead = crate::audit::dead_letters(&self.bench, queue);
+        if let Some(event) = dead.first() {
+            let _ = self.bench.ask(redrive(event.id));
+        }
+    }
+}
