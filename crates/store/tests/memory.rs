@@ -37,7 +37,7 @@ fn the_model_promises_no_more_than_it_keeps() {
 /// A model whose answers are bent on their way out.
 struct Bent {
     model: Model,
-    bend: fn(&mut Result<OpReply, OpError>),
+    bend: Bend,
 }
 
 impl Engine for Bent {
@@ -74,8 +74,10 @@ impl Engine for Bent {
     }
 }
 
+type Bend = fn(&mut Result<OpReply, OpError>);
+
 /// Each is a fault that an engine could have, small enough to be missed.
-const BENDS: [(&str, fn(&mut Result<OpReply, OpError>)); 6] = [
+const BENDS: [(&str, Bend); 6] = [
     ("a repeated ack is not said to be one", |answer| {
         if let Ok(OpReply::Settled(settled)) = answer {
             settled.replayed &= settled.state != View::Done;
@@ -119,4 +121,22 @@ fn a_planted_fault_is_found_by_random_scripts_and_made_short() {
         let text = found.to_string();
         assert!(text.contains(&format!("NAVEN_SCRIPT_SEED={}", found.seed)), "{text}");
     }
+}
+
+#[test]
+fn every_case_of_the_suite_is_listed_in_it() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/conformance");
+    let suite = std::fs::read_to_string(format!("{folder}/suite.rs")).unwrap();
+    let mut cases = 0;
+    for file in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        for line in text.lines().filter(|line| line.ends_with("(bench: &Bench) {")) {
+            let Some(name) = line.strip_prefix("pub fn ").and_then(|rest| rest.split('(').next()) else {
+                continue;
+            };
+            assert!(suite.lines().any(|line| line.trim() == name), "{name} is run by no engine");
+            cases += 1;
+        }
+    }
+    assert!(cases > 100, "only {cases} cases were found");
 }

@@ -47,11 +47,17 @@ pub fn whatever_frees_an_event_wakes_too(bench: &Bench) {
     let queue = bench.queue("mail");
     let event = bench.publish("mail", 1);
     let grant = bench.claim("mail");
-    wakes(bench, queue, "a release", || drop(bench.must(&grant, release())));
+    wakes(bench, queue, "a release", || {
+        bench.must(&grant, release());
+    });
     let grant = bench.claim("mail");
-    wakes(bench, queue, "a give-back", || drop(bench.must(&grant, SettleStep::GiveBack)));
+    wakes(bench, queue, "a give-back", || {
+        bench.must(&grant, SettleStep::GiveBack);
+    });
     let grant = bench.claim("mail");
-    wakes(bench, queue, "a failure", || drop(bench.must(&grant, fail_in("x", 1))));
+    wakes(bench, queue, "a failure", || {
+        bench.must(&grant, fail_in("x", 1));
+    });
     bench.after(1);
     bench.must(&bench.claim("mail"), fatal());
     wakes(bench, queue, "a redrive", || drop(bench.ask(redrive(event))));

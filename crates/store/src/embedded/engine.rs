@@ -16,12 +16,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, oneshot, watch};
 use super::disk::{Disk, Site};
 use super::folder::{Folder, NewStore};
 use super::lock::FolderLock;
-use super::log::{BatchHeader, Commit, Log};
+use super::log::{BatchHeader, Commit, Log, Lsn};
 use super::meta::{Meta, Secret, StoreId};
 use super::replay::replay;
 use super::request::{Outlet, Request, unavailable};
 use super::sequencer::{Clocks, Sequencer};
-use super::snapshotter::{self, Snapshotter};
+use super::snapshotter::{self, Ask, Snapshotter};
 use super::storage_error::StorageError;
 use super::tables::Journaled;
 use crate::clock::{Clock, Random};
@@ -60,6 +60,7 @@ pub struct Embedded {
     hints: Mutex<Option<broadcast::Sender<QueueId>>>,
     health: watch::Receiver<Health>,
     disk: Arc<dyn Disk>,
+    snapshots: Mutex<mpsc::Sender<Ask>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     _lock: FolderLock,
 }
@@ -94,13 +95,13 @@ impl Embedded {
         let commit = start_commit(log, Arc::clone(&failed), health_in)?;
         let (requests, inbox) = mpsc::channel();
         let (hints, _) = broadcast::channel(HINTS_MAX);
-        let snapshots = Snapshotter {
+        let maker = Snapshotter {
             disk: Arc::clone(&disk),
             meta: folder.meta,
             closed: Arc::clone(commit.closed()),
             every_bytes: options.snapshot_every_bytes,
         };
-        let (stop_snapshots, snapshotter) = snapshots.start(restored.lsn).map_err(thread_error)?;
+        let (snapshots, snapshotter) = maker.start(restored.lsn).map_err(thread_error)?;
         let sequencer = Sequencer {
             requests: inbox,
             tables,
@@ -113,7 +114,7 @@ impl Embedded {
             failed,
             next: recovered.next_lsn,
             cut_bytes: recovered.cut_bytes,
-            stop_snapshots,
+            snapshots: snapshots.clone(),
         };
         let thread = std::thread::Builder::new()
             .name("naven-sequencer".to_owned())
@@ -125,9 +126,23 @@ impl Embedded {
             hints: Mutex::new(Some(hints)),
             health,
             disk,
+            snapshots: Mutex::new(snapshots),
             threads: Mutex::new(vec![thread, snapshotter]),
             _lock: folder.lock,
         })
+    }
+
+    /// Makes a snapshot of all that is in closed segments, which are used again afterwards. Answers
+    /// the LSN up to which it holds everything. Blocks for as long as it takes: seconds for a large
+    /// store.
+    ///
+    /// # Errors
+    /// Whatever the disk says; `Closed` where the engine is.
+    pub fn make_snapshot(&self) -> Result<Lsn, StorageError> {
+        let (reply, made) = mpsc::channel();
+        let asked = self.snapshots.lock().unwrap_or_else(PoisonError::into_inner).send(Ask::Make(reply));
+        asked.map_err(|_| StorageError::Closed)?;
+        made.recv().map_err(|_| StorageError::Closed)?
     }
 
     /// Hands a request over and waits for its answer; none where the engine takes no work.

@@ -18,6 +18,7 @@ use super::log::{Batch, BatchKind, Commit, Committed, Lsn, Then};
 use super::prepare::Preparer;
 use super::record;
 use super::request::{Answer, Outlet, Request, only_claims, refuse_request};
+use super::snapshotter::Ask;
 use super::tables::{Journaled, Order, RamTables, Table, Tables};
 use crate::clock::{Clock, Random};
 use crate::engine::Tended;
@@ -74,8 +75,8 @@ pub(super) struct Sequencer {
     pub(super) stamped: LeaseTime,
     /// Bytes that the last start cut off a torn tail.
     pub(super) cut_bytes: u64,
-    /// Dropped when there is nothing more to make snapshots of.
-    pub(super) stop_snapshots: mpsc::Sender<()>,
+    /// Told to stop when there is nothing more to make snapshots of.
+    pub(super) snapshots: mpsc::Sender<Ask>,
 }
 
 /// What is applied under one stamp and not handed to the log yet.
@@ -94,7 +95,8 @@ impl Sequencer {
         while let Ok(request) = self.requests.try_recv() {
             refuse_request(request);
         }
-        drop(self.stop_snapshots);
+        // A thread that is gone need not be told.
+        drop(self.snapshots.send(Ask::Stop));
         let now = self.clocks.now();
         // A failure was told to whoever watches the engine's health.
         drop(self.commit.close(now.wall, now.lease));

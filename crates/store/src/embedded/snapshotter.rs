@@ -35,6 +35,14 @@ pub(super) struct Snapshotter {
     pub(super) every_bytes: u64,
 }
 
+/// What the snapshots' thread is asked.
+pub(super) enum Ask {
+    /// Make one now, and say where it stands.
+    Make(mpsc::Sender<Result<Lsn, StorageError>>),
+    /// Make no more.
+    Stop,
+}
+
 /// What a start begins with.
 pub(super) struct Restored {
     pub(super) tables: RamTables,
@@ -62,22 +70,31 @@ pub(super) fn restore(disk: &dyn Disk, meta: &Meta) -> Result<Restored, StorageE
 }
 
 impl Snapshotter {
-    /// Starts the thread; it ends when the sender is dropped. `last` is where the newest snapshot
-    /// stands.
+    /// Starts the thread; it ends when it is told to stop. `last` is where the newest snapshot stands.
     ///
     /// # Errors
     /// Where the thread cannot be started.
-    pub(super) fn start(self, last: Lsn) -> io::Result<(mpsc::Sender<()>, JoinHandle<()>)> {
-        let (stop, stopped) = mpsc::channel();
-        let work = move || self.run(last, &stopped);
+    pub(super) fn start(self, last: Lsn) -> io::Result<(mpsc::Sender<Ask>, JoinHandle<()>)> {
+        let (ask, asked) = mpsc::channel();
+        let work = move || self.run(last, &asked);
         let thread = std::thread::Builder::new().name("naven-snapshots".to_owned()).spawn(work)?;
-        Ok((stop, thread))
+        Ok((ask, thread))
     }
 
-    fn run(&self, mut last: Lsn, stopped: &mpsc::Receiver<()>) {
+    fn run(&self, mut last: Lsn, asked: &mpsc::Receiver<Ask>) {
         let mut pause = LOOK_EVERY;
-        while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-            pause = LOOK_EVERY;
+        loop {
+            match asked.recv_timeout(pause) {
+                Ok(Ask::Make(reply)) => {
+                    let made = self.make();
+                    last = made.as_ref().copied().unwrap_or(last);
+                    // Whoever asked may have gone meanwhile.
+                    drop(reply.send(made));
+                    continue;
+                }
+                Ok(Ask::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => pause = LOOK_EVERY,
+            }
             if self.closed.bytes_from(last + 1) < self.every_bytes {
                 continue;
             }
@@ -98,6 +115,9 @@ impl Snapshotter {
         let restored = restore(&*self.disk, &self.meta)?;
         let mut tables = Journaled::new(restored.tables);
         let mut stamp = (Timestamp::default(), restored.lease.unwrap_or_default());
+        if self.closed.upto() <= restored.lsn {
+            return Ok(restored.lsn);
+        }
         let next = self.closed.read(restored.lsn + 1, self.closed.upto(), &mut |header, payload| {
             stamp = (header.wall, header.lease);
             replay(&mut tables, payload, Now { wall: header.wall, lease: header.lease }).map(drop)

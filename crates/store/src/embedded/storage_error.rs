@@ -62,6 +62,9 @@ pub enum StorageError {
         /// Why.
         source: BoxError,
     },
+    /// The engine was closed meanwhile.
+    #[error("the engine is closed")]
+    Closed,
     /// The file system refused.
     #[error(transparent)]
     Disk(#[from] DiskError),

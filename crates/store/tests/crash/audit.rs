@@ -12,13 +12,13 @@ use naven_store::read::{EventView, Page, QueueView, Read};
 
 /// Everything that can be seen: queues by name, and every event that was ever published.
 #[derive(Debug, Clone, PartialEq)]
-pub struct State {
+pub(crate) struct State {
     queues: BTreeMap<String, QueueView>,
     events: BTreeMap<EventId, EventView>,
 }
 
 /// The state of the bench's engine as the clock stands.
-pub fn state(bench: &Bench, ids: &[EventId]) -> State {
+pub(crate) fn state(bench: &Bench, ids: &[EventId]) -> State {
     let listed = Read::Queues { name_prefix: String::new(), cursor: None, limit: 500 };
     let Ok(Page::Queues(views, None)) = bench.read(listed) else { panic!("all queues fit one page") };
     let timeless = |view: QueueView| QueueView { now: Timestamp::default(), ..view };
@@ -36,7 +36,7 @@ fn event(bench: &Bench, id: EventId) -> Option<EventView> {
 }
 
 /// The dead letters of an open queue, none where it is not there.
-pub fn dead_letters(bench: &Bench, queue: &str) -> Vec<EventView> {
+pub(crate) fn dead_letters(bench: &Bench, queue: &str) -> Vec<EventView> {
     let read = Read::DeadLetters { queue: named(queue), cursor: None, limit: 500, payload: false };
     match bench.read(read) {
         Ok(Page::DeadLetters(items, _)) => items,

@@ -76,6 +76,8 @@ fn check_all(played: &Played) -> usize {
 fn every_crash_image_of_a_script_keeps_what_was_answered() {
     let played = play(Arc::new(MemDisk::recorded()), SEED, STEPS);
     let images = check_all(&played);
+    let recovered = played.disk.names().iter().any(|name| name.ends_with(".snap"));
+    assert!(recovered, "the script makes snapshots, so images hold them whole and in the making");
     println!("{images} crash images of {STEPS} operations, {} events", played.ids.len());
     assert!(images >= 1_000, "only {images} images");
 }

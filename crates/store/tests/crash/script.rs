@@ -21,42 +21,50 @@ use crate::audit::{State, state};
 const QUEUES: [&str; 2] = ["mail", "import"];
 
 /// How everything stood once an operation was answered.
-pub struct Point {
+pub(crate) struct Point {
     /// Operations of the disk that were done by then.
-    pub disk_ops: usize,
+    pub(crate) disk_ops: usize,
     /// The clock.
-    pub wall: Timestamp,
+    pub(crate) wall: Timestamp,
     /// Events that were published by then: the first so many of [`Played::ids`].
-    pub published: usize,
+    pub(crate) published: usize,
     /// Everything that can be seen.
-    pub state: State,
+    pub(crate) state: State,
     /// Leases that live.
-    pub leases: Vec<Grant>,
+    pub(crate) leases: Vec<Grant>,
 }
 
 /// One played script.
-pub struct Played {
-    pub disk: Arc<MemDisk>,
+pub(crate) struct Played {
+    pub(crate) disk: Arc<MemDisk>,
     /// In order; the first is the empty store.
-    pub points: Vec<Point>,
+    pub(crate) points: Vec<Point>,
     /// Every event, in the order of publishing.
-    pub ids: Vec<EventId>,
+    pub(crate) ids: Vec<EventId>,
 }
 
 /// The engine on `disk`, with small segments so that they roll.
-pub fn open(disk: &Arc<MemDisk>, clock: &Arc<ManualClock>) -> Bench {
+pub(crate) fn open(disk: &Arc<MemDisk>, clock: &Arc<ManualClock>) -> Bench {
+    open_with_engine(disk, clock).0
+}
+
+fn open_with_engine(disk: &Arc<MemDisk>, clock: &Arc<ManualClock>) -> (Bench, Arc<Embedded>) {
+    // Snapshots are made where the script says so, never by themselves.
     let options = Options { segment_bytes: Some(64 << 10), snapshot_every_bytes: u64::MAX };
     let (disk, time): (Arc<MemDisk>, Arc<dyn Clock>) = (Arc::clone(disk), clock.clone());
     let random: Arc<dyn Random> = Arc::new(SeededRandom::new(11));
     let engine = Embedded::open(disk, options, time, random).expect("the store opens");
-    Bench::of(Fresh::new(engine), Arc::clone(clock))
+    let engine = Arc::new(engine);
+    let fresh = Fresh { engine: engine.clone(), guard: Box::new(()) };
+    (Bench::of(fresh, Arc::clone(clock)), engine)
 }
 
 /// Plays `steps` operations on `disk`.
-pub fn play(disk: Arc<MemDisk>, seed: u64, steps: usize) -> Played {
+pub(crate) fn play(disk: Arc<MemDisk>, seed: u64, steps: usize) -> Played {
     let clock = Arc::new(ManualClock::default());
-    let bench = open(&disk, &clock);
-    let mut player = Player { bench, random: SeededRandom::new(seed), leases: Vec::new(), ids: Vec::new() };
+    let (bench, engine) = open_with_engine(&disk, &clock);
+    let mut player =
+        Player { bench, engine, random: SeededRandom::new(seed), leases: Vec::new(), ids: Vec::new() };
     let mut points = vec![player.point(&disk)];
     for _ in 0..steps {
         player.step();
@@ -68,6 +76,7 @@ pub fn play(disk: Arc<MemDisk>, seed: u64, steps: usize) -> Played {
 
 struct Player {
     bench: Bench,
+    engine: Arc<Embedded>,
     random: SeededRandom,
     ids: Vec<EventId>,
     leases: Vec<Grant>,
@@ -94,6 +103,9 @@ impl Player {
             6..=7 => self.publish_batch(queue),
             8..=11 => self.claim(queue),
             12..=17 => self.settle(),
+            18 if self.random.once_in(2) => {
+                self.engine.make_snapshot().expect("the disk is well");
+            }
             18 => self.redrive_or_delete(queue),
             _ => {
                 self.bench.after_ms(i64::from(self.random.below(20_000)));

@@ -34,7 +34,7 @@ fn check_all(script: &Script, from_ops: usize) -> (usize, Vec<String>) {
                 let image = replay.image(loss);
                 let checked = script.check(&image, replay.at(), 1);
                 wrong.extend(checked.err().map(|why| format!("at {} with {loss:?}: {why}", replay.at())));
-                if images % 40 == 0 {
+                if images % 100 == 0 {
                     let (more, nested) = check_second_crash(script, &replay, loss);
                     images += more;
                     wrong.extend(nested);
@@ -72,7 +72,7 @@ fn check_second_crash(script: &Script, replay: &Replay<'_>, loss: Loss) -> (usiz
 impl Script {
     /// As [`Script::check`], where other batches may follow those of the script.
     fn check_any_end(&self, image: &std::sync::Arc<MemDisk>, ops: usize) -> Result<(), String> {
-        let from = self.from_at(ops);
+        let from = self.first_lsn_at(ops);
         let (_, _, seen) = super::script::read(image, &self.meta, from).map_err(|error| error.to_string())?;
         let skipped = self.written.iter().take_while(|batch| batch.lsn < from).count();
         let written = self.written.iter().skip(skipped);

@@ -3,6 +3,8 @@
 //!
 //! Lives here: the list of themes. Not here: the engine that is built on the log (`embedded.rs`).
 
+#![allow(clippy::unwrap_used, reason = "all of this is tests")]
+
 mod commit;
 mod crash;
 mod damage;

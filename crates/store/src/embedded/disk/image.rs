@@ -210,3 +210,81 @@ impl Coin {
         (bits ^ (bits >> 31)) & 1 == 1
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedded::disk::{Disk, Fault, Flaw, Lasts, Site};
+
+    const SITE: Site = Site("test");
+
+    /// The content of `name` after everything in `disk`, at each of these losses.
+    fn after(disk: &MemDisk, name: &str, losses: &[Loss]) -> Vec<Option<Vec<u8>>> {
+        let recording = disk.recording();
+        let mut replay = Replay::new(&recording);
+        while replay.advance() {}
+        losses.iter().map(|loss| replay.image(*loss).peek(name)).collect()
+    }
+
+    #[test]
+    fn a_log_disk_keeps_what_was_synced_and_only_that_for_sure() {
+        let disk = MemDisk::recorded();
+        let file = disk.create(SITE, "a", 4).unwrap();
+        assert_eq!(after(&disk, "a", &[Loss::All, Loss::None]), [None, Some(vec![0; 4])]);
+        disk.sync_dir(SITE, "").unwrap();
+        file.write_at(SITE, 0, b"one").unwrap();
+        assert_eq!(after(&disk, "a", &[Loss::All]), [Some(vec![0; 4])]);
+        file.sync(SITE).unwrap();
+        file.write_at(SITE, 0, b"two").unwrap();
+        assert_eq!(
+            after(&disk, "a", &[Loss::All, Loss::None]),
+            [Some(b"one\0".to_vec()), Some(b"two\0".to_vec())]
+        );
+    }
+
+    #[test]
+    fn a_log_disk_never_keeps_by_a_later_sync_what_a_failed_one_gave_up() {
+        let disk = MemDisk::recorded();
+        let file = disk.create(SITE, "a", 4).unwrap();
+        disk.sync_dir(SITE, "").unwrap();
+        file.write_at(SITE, 0, b"x").unwrap();
+        disk.fail(Fault { site: Site("sync"), nth: 1, lasts: Lasts::Once, flaw: Flaw::Io });
+        assert!(file.sync(Site("sync")).is_err());
+        file.write_at(SITE, 1, b"y").unwrap();
+        file.sync(Site("sync")).unwrap();
+        assert_eq!(after(&disk, "a", &[Loss::All]), [Some(b"\0y\0\0".to_vec())]);
+        assert_eq!(disk.peek("a").unwrap(), b"xy\0\0", "the page cache shows it all the same");
+    }
+
+    #[test]
+    fn a_log_disk_tears_writes_where_its_own_pieces_meet() {
+        let disk = MemDisk::recorded();
+        let file = disk.create(SITE, "a", 2_048).unwrap();
+        disk.sync_dir(SITE, "").unwrap();
+        file.write_at(SITE, 100, &[1; 1_000]).unwrap();
+        let torn: Vec<Loss> = (0..64).map(|seed| Loss::Torn { piece: 512, seed }).collect();
+        let mut images = after(&disk, "a", &torn);
+        images.sort();
+        images.dedup();
+        // Three pieces, each kept or lost.
+        assert_eq!(images.len(), 8);
+        for image in images.into_iter().flatten() {
+            for piece in [100..512, 512..1_024, 1_024..1_100] {
+                assert!(image[piece.clone()].iter().all(|byte| *byte == image[piece.start]));
+            }
+        }
+    }
+
+    #[test]
+    fn a_log_disk_undoes_a_renaming_until_its_folder_is_synced() {
+        let disk = MemDisk::recorded();
+        drop(disk.create(SITE, "a", 1).unwrap());
+        disk.sync_dir(SITE, "").unwrap();
+        disk.rename(SITE, "a", "b").unwrap();
+        assert_eq!(after(&disk, "b", &[Loss::All, Loss::None]), [None, Some(vec![0])]);
+        disk.sync_dir(SITE, "").unwrap();
+        assert_eq!(after(&disk, "a", &[Loss::All]), [None]);
+        disk.remove(SITE, "b").unwrap();
+        assert_eq!(after(&disk, "b", &[Loss::All, Loss::None]), [Some(vec![0]), None]);
+    }
+}

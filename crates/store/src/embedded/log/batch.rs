@@ -231,3 +231,56 @@ impl Seed {
         crc32c::crc32c_append(self.0, bytes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encoded(batch: &Batch) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let seed = Seed::of(StoreId([1; 16]), SegmentNumber(2));
+        batch.encode(seed, Proof { durable_upto: 6, key_epoch: 9 }, &mut bytes);
+        bytes
+    }
+
+    fn batch(kind: BatchKind, count: u32) -> Batch {
+        let (wall, lease) = (Timestamp::from_ms(-1), LeaseTime::from_ms(i64::MAX));
+        Batch { kind, lsn: 7, count, wall, lease, payload: vec![5; 100] }
+    }
+
+    #[test]
+    fn a_log_header_is_read_as_it_was_written() {
+        let bytes = encoded(&batch(BatchKind::Data, 3));
+        assert_eq!(bytes.len(), 192);
+        let Parsed::Header(header) = BatchHeader::parse(bytes.first_chunk().unwrap()) else {
+            panic!("it is a header")
+        };
+        assert_eq!((header.kind, header.count, header.lsn, header.durable_upto), (BatchKind::Data, 3, 7, 6));
+        assert_eq!((header.wall.as_ms(), header.lease.as_ms(), header.key_epoch), (-1, i64::MAX, 9));
+        assert_eq!((header.next_lsn(), header.len, header.padded_bytes()), (10, 152, 192));
+    }
+
+    #[test]
+    fn a_batch_of_the_log_without_transactions_takes_a_place_but_a_roll_takes_none() {
+        let next = |kind| batch(kind, 0).next_lsn();
+        assert_eq!([BatchKind::Tick, BatchKind::Seal, BatchKind::Roll].map(next), [8, 8, 7]);
+    }
+
+    #[test]
+    fn a_log_header_that_contradicts_itself_is_none() {
+        let whole = encoded(&batch(BatchKind::Data, 3));
+        let parse_with = |at: usize, value: &[u8]| {
+            let mut bytes = whole.clone();
+            bytes[at..at + value.len()].copy_from_slice(value);
+            matches!(BatchHeader::parse(bytes.first_chunk().unwrap()), Parsed::Not)
+        };
+        let longest = BATCH_BYTES_MAX as u32;
+        assert!(!parse_with(0, &longest.to_le_bytes()), "the longest");
+        assert!(parse_with(0, &(longest + 1).to_le_bytes()), "longer than the longest");
+        assert!(!parse_with(0, &52_u32.to_le_bytes()) && parse_with(0, &51_u32.to_le_bytes()));
+        assert!(parse_with(8, &[0, 0]), "no format");
+        assert!(parse_with(10, &[0, 0]) && parse_with(10, &[5, 0]), "no such kind");
+        assert!(parse_with(12, &[0; 4]), "data without transactions");
+        assert!(parse_with(24, &7_u64.to_le_bytes()), "durable before it was written");
+    }
+}

@@ -108,9 +108,9 @@ impl SnapshotReader {
     fn take_rows(&self, mut rest: &[u8], take: &mut TakeRow<'_>) -> Result<u64, StorageError> {
         let mut rows = 0;
         while !rest.is_empty() {
-            let (table, key, value, after) =
-                split_row(rest).ok_or_else(|| self.damage(self.at, "a row is longer than its chunk"))?;
-            take(table, key, value).map_err(|source| StorageError::Record {
+            let (row, after) =
+                Row::split(rest).ok_or_else(|| self.damage(self.at, "a row is longer than its chunk"))?;
+            take(row.table, row.key, row.value).map_err(|source| StorageError::Record {
                 file: self.name.clone(),
                 offset: self.at,
                 source,
@@ -146,12 +146,21 @@ impl SnapshotReader {
     }
 }
 
-/// A row's table, key and value, and what follows it.
-fn split_row(bytes: &[u8]) -> Option<(u8, &[u8], &[u8], &[u8])> {
-    let (head, rest) = bytes.split_at_checked(ROW_HEAD_BYTES)?;
-    let (key, rest) = rest.split_at_checked(u32_at(head, 1) as usize)?;
-    let (value, rest) = rest.split_at_checked(u32_at(head, 5) as usize)?;
-    Some((head[0], key, value, rest))
+/// A row as it lies in a chunk.
+struct Row<'a> {
+    table: u8,
+    key: &'a [u8],
+    value: &'a [u8],
+}
+
+impl<'a> Row<'a> {
+    /// The first row of `bytes`, and what follows it.
+    fn split(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let (head, rest) = bytes.split_at_checked(ROW_HEAD_BYTES)?;
+        let (key, rest) = rest.split_at_checked(u32_at(head, 1) as usize)?;
+        let (value, rest) = rest.split_at_checked(u32_at(head, 5) as usize)?;
+        Some((Self { table: head[0], key, value }, rest))
+    }
 }
 
 fn decode_head(bytes: &[u8]) -> Header {
