@@ -76,10 +76,14 @@ codes! {
     WrongState = 40908, "wrong_state";
     /// The body is larger than allowed; `details` gives the limit.
     TooLarge = 41300, "too_large";
+    /// The path and query together are longer than allowed; `details` gives the limit.
+    UriTooLong = 41400, "uri_too_long";
     /// The body is not announced as JSON.
     UnsupportedMediaType = 41500, "unsupported_media_type";
     /// Too many claims wait on this node or under this key.
     TooManyWaiters = 42902, "too_many_waiters";
+    /// The headers together are longer than allowed; `details` gives the limit.
+    HeadersTooLarge = 43100, "headers_too_large";
     /// The server failed; the call may have been applied.
     Internal = 50000, "internal";
     /// The storage cannot take writes; nothing was written.
@@ -125,7 +129,9 @@ impl ErrorCode {
             | Self::QueueNotEmpty
             | Self::WrongState
             | Self::TooLarge
+            | Self::UriTooLong
             | Self::UnsupportedMediaType
+            | Self::HeadersTooLarge
             | Self::Internal => false,
         }
     }

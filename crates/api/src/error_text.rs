@@ -4,10 +4,13 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use crate::limits::ERROR_BYTES_MAX;
 
 /// An error text of at most 8 KiB: longer ones are cut on a character border, NUL is shown as `\u0000`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(transparent)]
 pub struct ErrorText(String);
 
 impl ErrorText {

@@ -5,20 +5,38 @@
 
 pub mod backoff;
 pub mod base32;
+pub mod claim;
+pub mod envelope;
 pub mod error;
 pub mod error_text;
+pub mod event;
+pub mod field;
+pub mod headers;
 pub mod id;
 pub mod limits;
 pub mod name;
+pub mod object;
+#[cfg(feature = "openapi")]
+mod openapi;
+pub mod payload;
+pub mod publish;
+pub mod queue;
 pub mod seconds;
+pub mod settle;
+pub mod system;
 pub mod time;
 pub mod token;
+pub mod value;
 
 pub use backoff::Backoff;
+pub use envelope::{Envelope, ErrorData};
 pub use error::ErrorCode;
 pub use error_text::ErrorText;
+pub use field::{BadRequest, FieldFault};
+pub use headers::Headers;
 pub use id::{EventId, KeyId, ParseIdError, QueueId};
 pub use name::{ConsumerId, InvalidName, QueueName};
+pub use payload::Payload;
 pub use seconds::{DelaySeconds, LeaseSeconds, WaitSeconds};
 pub use time::Timestamp;
 pub use token::LeaseToken;

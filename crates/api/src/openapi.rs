@@ -1,0 +1,75 @@
+//! How our own words look in the OpenAPI document.
+//!
+//! Lives here: the schemas of types whose JSON is a text or a number with a rule. Not here: routes
+//! (`naven-server`) and the schemas that are derived beside their types.
+
+use std::borrow::Cow;
+
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::{
+    Backoff, ConsumerId, DelaySeconds, ErrorText, EventId, KeyId, LeaseSeconds, LeaseToken, QueueId,
+    QueueName, Timestamp, WaitSeconds, headers::Headers, payload::Payload,
+};
+
+macro_rules! schemas {
+    ($($type:ty, $name:literal => $schema:expr;)+) => {
+        $(
+            impl ToSchema for $type {
+                fn name() -> Cow<'static, str> {
+                    Cow::Borrowed($name)
+                }
+            }
+
+            impl PartialSchema for $type {
+                fn schema() -> RefOr<Schema> {
+                    $schema.build().into()
+                }
+            }
+        )+
+    };
+}
+
+schemas! {
+    EventId, "EventId" => text("evt_ and 26 base32 characters").pattern(Some("^evt_[0-9a-hjkmnp-tv-z]{26}$"));
+    QueueId, "QueueId" => text("evq_ and 26 base32 characters").pattern(Some("^evq_[0-9a-hjkmnp-tv-z]{26}$"));
+    KeyId, "KeyId" => text("key_ and 26 base32 characters").pattern(Some("^key_[0-9a-hjkmnp-tv-z]{26}$"));
+    QueueName, "QueueName" =>
+        text(QueueName::RULE).pattern(Some("^(?!evq_)[a-z0-9][a-z0-9._-]{0,127}$"));
+    ConsumerId, "ConsumerId" => text(ConsumerId::RULE).pattern(Some("^[ -~]{1,128}$"));
+    ErrorText, "ErrorText" => text("What went wrong; cut at 8 KiB");
+    LeaseToken, "LeaseToken" => text("An opaque secret");
+    Timestamp, "Timestamp" =>
+        text(Timestamp::RULE).format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)));
+    LeaseSeconds, "LeaseSeconds" => integer(LeaseSeconds::MIN, LeaseSeconds::MAX);
+    WaitSeconds, "WaitSeconds" => integer(WaitSeconds::MIN, WaitSeconds::MAX);
+    DelaySeconds, "DelaySeconds" => integer(DelaySeconds::MIN, DelaySeconds::MAX);
+    Payload, "Payload" => ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .description(Some("Any JSON object, kept byte for byte"))
+        .additional_properties(Some(utoipa::openapi::schema::AdditionalProperties::FreeForm(true)));
+    Headers, "Headers" => ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .description(Some("Names and texts that travel with the event: at most 32, each at most 1 KiB"))
+        .additional_properties(Some(ObjectBuilder::new().schema_type(Type::String)));
+    Backoff, "Backoff" => ObjectBuilder::new()
+        .description(Some("initial * factor^(n-1), at most max; then delay * (1 - jitter) + random * delay * jitter"))
+        .property("initialSeconds", integer(0, crate::limits::BACKOFF_SECONDS_MAX).build())
+        .property("factor", number(1.0, 10.0).build())
+        .property("maxSeconds", integer(0, crate::limits::BACKOFF_SECONDS_MAX).build())
+        .property("jitter", number(0.0, 1.0).build());
+}
+
+fn text(description: &'static str) -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String).description(Some(description))
+}
+
+fn integer(min: u32, max: u32) -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(min)).maximum(Some(max))
+}
+
+fn number(min: f64, max: f64) -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::Number).minimum(Some(min)).maximum(Some(max))
+}

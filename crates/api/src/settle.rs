@@ -1,0 +1,280 @@
+//! What a holder says of its event, and what it is answered.
+//!
+//! Lives here: heartbeat, ack, nack and the batch of acks. Not here: whether a lease holds
+//! (`naven-core`).
+
+use serde::{Deserialize, Serialize};
+
+use crate::claim::lease_seconds;
+use crate::envelope::ErrorData;
+use crate::error_text::ErrorText;
+use crate::field::{BadRequest, Faults, Rule};
+use crate::limits::{BATCH_ITEMS_MAX, DELAY_SECONDS_MAX};
+use crate::object::{Object, decode};
+use crate::seconds::{DelaySeconds, LeaseSeconds};
+use crate::time::Timestamp;
+use crate::token::LeaseToken;
+use crate::value;
+
+/// Asks for more time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct HeartbeatRequest {
+    /// The claim's token.
+    pub lease_token: LeaseToken,
+    /// The lease ends this many seconds from now: 1 to 43,200. The queue's default when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_seconds: Option<LeaseSeconds>,
+}
+
+/// Says that the event is finished.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AckRequest {
+    /// The claim's token.
+    pub lease_token: LeaseToken,
+}
+
+/// What a nack asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum NackMode {
+    /// The attempt counts; retry by `retryDelaySeconds`, or by the queue's backoff.
+    #[default]
+    Fail,
+    /// No retry will help: a dead letter at once.
+    Fatal,
+    /// Given back: due now, and the attempt does not count.
+    Release,
+}
+
+/// Says that the event was not finished.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NackRequest {
+    /// The claim's token.
+    pub lease_token: LeaseToken,
+    /// What went wrong: cut at 8 KiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorText>,
+    /// Seconds until the retry: 0 to 315,360,000. Only with mode `fail`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_delay_seconds: Option<DelaySeconds>,
+    /// `fail` when absent.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub mode: NackMode,
+}
+
+/// One lease of a batch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LeaseItem {
+    /// The event's id. One that does not parse names nothing, and its item answers 40402.
+    pub event_id: String,
+    /// Its claim's token.
+    pub lease_token: LeaseToken,
+}
+
+/// Acks of several leases, each taken or refused by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AckBatchRequest {
+    /// 1 to 500 leases.
+    pub items: Vec<LeaseItem>,
+}
+
+impl HeartbeatRequest {
+    /// Reads a request's body.
+    ///
+    /// # Errors
+    /// See [`BadRequest`].
+    pub fn decode(body: &[u8], faults: Faults) -> Result<Self, BadRequest> {
+        decode(body, faults, |object| {
+            let (lease_token, lease_seconds) = (lease_token(object), lease_seconds(object));
+            Some(Self { lease_token: lease_token?, lease_seconds })
+        })
+    }
+}
+
+impl AckRequest {
+    /// Reads a request's body.
+    ///
+    /// # Errors
+    /// See [`BadRequest`].
+    pub fn decode(body: &[u8], faults: Faults) -> Result<Self, BadRequest> {
+        decode(body, faults, |object| Some(Self { lease_token: lease_token(object)? }))
+    }
+}
+
+impl NackRequest {
+    /// Reads a request's body. A `retryDelaySeconds` beside a mode that has no delay is refused:
+    /// ignoring it would promise a pause that does not come.
+    ///
+    /// # Errors
+    /// See [`BadRequest`].
+    pub fn decode(body: &[u8], faults: Faults) -> Result<Self, BadRequest> {
+        decode(body, faults, |object| {
+            let lease_token = lease_token(object);
+            let error = value::error_text(object);
+            let delay =
+                object.optional("retryDelaySeconds", value::integer_rule(0, DELAY_SECONDS_MAX), |text| {
+                    value::integer(text, 0, DELAY_SECONDS_MAX)
+                });
+            let retry_delay_seconds = delay.and_then(|seconds| DelaySeconds::try_from(seconds).ok());
+            let mode = object.optional("mode", Rule::new("one of fail, fatal, release"), |text| {
+                serde_json::from_str::<NackMode>(text).ok()
+            });
+            let mode = mode.unwrap_or_default();
+            if retry_delay_seconds.is_some() && mode != NackMode::Fail {
+                object.refuse("retryDelaySeconds", &Rule::new("only with mode fail"));
+            }
+            Some(Self { lease_token: lease_token?, error, retry_delay_seconds, mode })
+        })
+    }
+}
+
+impl AckBatchRequest {
+    /// Reads a request's body.
+    ///
+    /// # Errors
+    /// See [`BadRequest`].
+    pub fn decode(body: &[u8], faults: Faults) -> Result<Self, BadRequest> {
+        decode(body, faults, |object| {
+            let items = object.objects("items", BATCH_ITEMS_MAX, |item| {
+                let event_id = item.required("eventId", Rule::new("an event's id"), value::string);
+                let lease_token = lease_token(item);
+                Some(LeaseItem { event_id: event_id?, lease_token: lease_token? })
+            });
+            Some(Self { items: items? })
+        })
+    }
+}
+
+fn lease_token(object: &mut Object<'_>) -> Option<LeaseToken> {
+    object.required("leaseToken", Rule::new("the claim's token, a text"), |text| {
+        value::string(text).map(LeaseToken::new)
+    })
+}
+
+/// The answer to a heartbeat.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct HeartbeatReply {
+    /// The lease's new end; null where the caller has settled the event and there is nothing to extend.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub lease_expires_at: Option<Timestamp>,
+    /// Where the event stands.
+    pub state: String,
+    /// True where an operator asked the holder to stop.
+    pub cancel_requested: bool,
+}
+
+/// The answer to an ack.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AckReply {
+    /// Where the event stands: `done`.
+    pub state: String,
+    /// When it was done.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub settled_at: Option<Timestamp>,
+    /// True where the same caller was already told so.
+    pub replayed: bool,
+}
+
+/// The answer to a nack.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NackReply {
+    /// Where the event stands: `retrying`, `dead`, `ready`.
+    pub state: String,
+    /// When it is due again; null where it is dead.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub next_attempt_at: Option<Timestamp>,
+    /// True where the same caller was already told so.
+    pub replayed: bool,
+}
+
+/// One item of a batch that was taken or refused by itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AckItem {
+    /// Its place in the request, from 0.
+    pub index: u32,
+    /// The event's id, as it was given.
+    pub event_id: String,
+    /// 0 for success, else an error's code.
+    pub code: u32,
+    /// `ok`, or what went wrong.
+    pub message: String,
+    /// The single call's data.
+    pub data: AckItemData,
+}
+
+/// What stands under `data` of a batch item.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum AckItemData {
+    /// It was acked.
+    Acked(AckReply),
+    /// It was refused.
+    Refused(ErrorData),
+}
+
+/// The answer to a batch of acks: all taken (code 0), or some refused (code 20700).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AckBatchReply {
+    /// `partial_failure` where some were refused; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// How many were refused; absent where none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<u32>,
+    /// An answer for each, in order.
+    pub items: Vec<AckItem>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delay_belongs_to_a_failure() {
+        let nack = |body: &str| NackRequest::decode(body.as_bytes(), Faults::default());
+        let taken = nack(r#"{"leaseToken":"t","error":"a\u0000b","retryDelaySeconds":30}"#).unwrap();
+        assert_eq!(taken.mode, NackMode::Fail);
+        assert_eq!(taken.error.unwrap().as_str(), "a\\u0000b");
+        assert!(nack(r#"{"leaseToken":"t","mode":"release"}"#).is_ok());
+        for mode in ["release", "fatal"] {
+            let body = format!(r#"{{"leaseToken":"t","retryDelaySeconds":0,"mode":"{mode}"}}"#);
+            assert!(nack(&body).is_err(), "{mode}");
+        }
+        assert!(nack(r#"{"leaseToken":"t","mode":"retry"}"#).is_err());
+        assert!(nack(r#"{"leaseToken":7}"#).is_err());
+    }
+
+    #[test]
+    fn a_batch_of_acks_names_its_items() {
+        let bad = AckBatchRequest::decode(
+            br#"{"items":[{"eventId":"e","leaseToken":"t"},{"eventId":1}]}"#,
+            Faults::default(),
+        );
+        let Err(BadRequest::Invalid(fields)) = bad else { panic!("{bad:?}") };
+        let paths: Vec<_> = fields.iter().map(|fault| fault.path.as_str()).collect();
+        assert_eq!(paths, ["items[1].eventId", "items[1].leaseToken"]);
+    }
+}
