@@ -1,1 +1,22 @@
-//! x
+//! The doors of Naven Events: HTTP (and, from its part on, Redis) over any engine.
+//!
+//! A door turns words into calls and answers into words; it has no opinion on leases. [`Server`]
+//! starts one node, and `wait.rs` is the only place that blocks.
+
+pub mod auth;
+mod config;
+mod failure;
+mod http;
+mod net;
+mod node;
+mod redis;
+mod serve;
+mod sweep;
+mod system;
+mod wait;
+
+pub use config::{Patience, ServerConfig, ServerLimits};
+pub use failure::Failure;
+pub use http::openapi_document;
+pub use serve::{Running, Server, StartError};
+pub use system::{SystemClock, SystemRandom};

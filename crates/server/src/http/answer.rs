@@ -1,0 +1,148 @@
+//! What handlers answer, as bytes.
+//!
+//! Lives here: the envelope around successes, and the body that gives leases back when its client is
+//! gone. Not here: failures, which become bytes once their request id is known (`door.rs`).
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::header::{CONNECTION, LOCATION};
+use http::{HeaderName, HeaderValue, StatusCode};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use naven_api::Envelope;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::wait::Undelivered;
+
+/// What every handler returns.
+pub(super) type Reply = Result<Answer, Failure>;
+
+/// A success on its way to the caller.
+pub(super) struct Answer {
+    status: StatusCode,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    bytes: Bytes,
+    undelivered: Option<Undelivered>,
+}
+
+/// 200 with `data` in the envelope.
+pub(super) fn ok<T: Serialize>(data: &T) -> Reply {
+    Answer::new(StatusCode::OK, &Envelope::ok(data))
+}
+
+/// 201 with `data` in the envelope.
+pub(super) fn created<T: Serialize>(data: &T) -> Reply {
+    Answer::new(StatusCode::CREATED, &Envelope::ok(data))
+}
+
+impl Answer {
+    pub(super) fn new<T: Serialize>(status: StatusCode, envelope: &Envelope<T>) -> Reply {
+        let bytes = serde_json::to_vec(envelope).map_err(|error| Failure::internal(error.to_string()))?;
+        Ok(Self { status, headers: Vec::new(), bytes: bytes.into(), undelivered: None })
+    }
+
+    /// Where the thing that was made is.
+    pub(super) fn located_at(mut self, path: &str) -> Self {
+        self.headers.extend(HeaderValue::from_str(path).ok().map(|value| (LOCATION, value)));
+        self
+    }
+
+    /// The connection ends with this answer.
+    pub(super) fn closing(mut self) -> Self {
+        self.headers.push((CONNECTION, HeaderValue::from_static("close")));
+        self
+    }
+
+    /// The leases in this answer go back unless it is taken.
+    pub(super) fn guarding(mut self, leases: Undelivered) -> Self {
+        self.undelivered = Some(leases);
+        self
+    }
+}
+
+impl IntoResponse for Answer {
+    fn into_response(self) -> Response {
+        let body = match self.undelivered {
+            None => Body::from(self.bytes),
+            Some(leases) => Body::new(Guarded { bytes: Some(self.bytes), leases }),
+        };
+        let mut response = Response::new(body);
+        *response.status_mut() = self.status;
+        response.headers_mut().extend(self.headers);
+        response
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+        // The door writes it, because only the door knows the request's id.
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// One piece of bytes with leases in it. Dropped before the connection took the piece, it gives the
+/// leases back.
+struct Guarded {
+    bytes: Option<Bytes>,
+    leases: Undelivered,
+}
+
+impl HttpBody for Guarded {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let bytes = self.bytes.take();
+        self.leases.delivered();
+        Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.bytes.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.bytes.as_ref().map_or(0, Bytes::len) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+    use crate::wait::tests::{Bench, LeaseLeft};
+
+    async fn answered(bench: &Bench) -> Response {
+        bench.publish().await;
+        let leases = bench.claim_now().await;
+        let answer = Answer::new(StatusCode::OK, &Envelope::ok(1)).expect("a number can be written");
+        answer.guarding(leases).into_response()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_nobody_takes_gives_its_leases_back() {
+        let bench = Bench::new().await;
+        drop(answered(&bench).await);
+        assert_eq!(bench.lease_left().await, LeaseLeft::GivenBack);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_was_taken_keeps_them() {
+        let bench = Bench::new().await;
+        let body = answered(&bench).await.into_body().collect().await.expect("it cannot fail").to_bytes();
+        assert_eq!(&body[..], br#"{"code":0,"message":"ok","data":1}"#);
+        assert_eq!(bench.lease_left().await, LeaseLeft::Held);
+    }
+}

@@ -1,0 +1,136 @@
+//! Reading a request's body.
+//!
+//! Lives here: its media type, its size, how long it may take. Not here: what it says (`naven_api`).
+
+use axum::extract::FromRequest;
+use bytes::{Bytes, BytesMut};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderMap, Request};
+use http_body::Body as _;
+use http_body_util::BodyExt;
+use naven_api::field::{Faults, Rule};
+use naven_api::{BadRequest, ErrorCode};
+use serde_json::json;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use super::query;
+use crate::config::Patience;
+use crate::failure::Failure;
+use crate::node::Node;
+
+/// A body as it was sent, with the faults of the request around it.
+///
+/// Extracting it never fails: what is wrong with it is told by [`Sent::decode`], because the
+/// contract puts "no such queue" before every fault of a body.
+pub(super) struct Sent {
+    bytes: Result<Bytes, Failure>,
+    faults: Faults,
+}
+
+impl Sent {
+    /// The request that the body says, read by `decode`.
+    pub(super) fn decode<T>(
+        self,
+        decode: impl FnOnce(&[u8], Faults) -> Result<T, BadRequest>,
+    ) -> Result<T, Failure> {
+        let bytes = self.bytes?;
+        decode(&bytes, self.faults).map_err(Failure::from)
+    }
+}
+
+impl FromRequest<Arc<Node>> for Sent {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request<axum::body::Body>, node: &Arc<Node>) -> Result<Self, Infallible> {
+        let faults = Faults::default();
+        // No route with a body takes parameters too.
+        for (name, _) in query::pairs(request.uri().query().unwrap_or_default()) {
+            faults.unknown(naven_api::field::echo(&name));
+        }
+        refuse_idempotency_key(request.headers(), &faults);
+        let bytes = read(request, node.limits.request_bytes, node.patience).await;
+        Ok(Self { bytes, faults })
+    }
+}
+
+/// To ignore the header would make duplicates in silence.
+pub(super) fn refuse_idempotency_key(headers: &HeaderMap, faults: &Faults) {
+    if headers.contains_key("idempotency-key") {
+        faults.invalid(Rule::new("not supported yet").broken_at("Idempotency-Key".to_owned()));
+    }
+}
+
+async fn read(request: Request<axum::body::Body>, max: usize, patience: Patience) -> Result<Bytes, Failure> {
+    let (parts, body) = request.into_parts();
+    if body.is_end_stream() {
+        return Ok(Bytes::new());
+    }
+    check_media_type(&parts.headers)?;
+    let announced =
+        parts.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    if announced.is_some_and(|bytes| bytes > max as u64) {
+        return Err(too_large(max));
+    }
+    let all = collect(body, max, patience);
+    tokio::time::timeout(patience.body_total, all).await.unwrap_or_else(|_| Err(too_slow()))
+}
+
+async fn collect(mut body: axum::body::Body, max: usize, patience: Patience) -> Result<Bytes, Failure> {
+    // Grows as bytes come: an announced length reserves nothing.
+    let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
+    loop {
+        let frame = tokio::time::timeout(patience.body_idle, body.frame()).await.map_err(|_| too_slow())?;
+        let data = match frame {
+            None => break,
+            Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
+            Some(Err(error)) => {
+                return Err(Failure::new(ErrorCode::MalformedJson, format!("the body broke off: {error}")));
+            }
+        };
+        if first.len() + rest.len() + data.len() > max {
+            return Err(too_large(max));
+        }
+        // Most bodies are one piece, which then is not copied.
+        if first.is_empty() && rest.is_empty() {
+            first = data;
+        } else {
+            if rest.is_empty() {
+                rest.extend_from_slice(&std::mem::take(&mut first));
+            }
+            rest.extend_from_slice(&data);
+        }
+    }
+    Ok(if rest.is_empty() { first } else { rest.freeze() })
+}
+
+fn check_media_type(headers: &HeaderMap) -> Result<(), Failure> {
+    let refuse = |why: &str| {
+        let text = format!("{why}: send Content-Type: application/json (with curl: --json instead of -d)");
+        Err(Failure::new(ErrorCode::UnsupportedMediaType, text))
+    };
+    if headers.contains_key(CONTENT_ENCODING) {
+        return refuse("encoded bodies are not taken");
+    }
+    let mut announced = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(first), None) = (announced.next(), announced.next()) else {
+        return refuse("a body needs exactly one Content-Type");
+    };
+    let mut parts = first.to_str().unwrap_or_default().split(';').map(str::trim);
+    let is_json = parts.next().is_some_and(|essence| essence.eq_ignore_ascii_case("application/json"));
+    let is_utf8 = |part: &str| {
+        let (name, charset) = part.split_once('=').unwrap_or((part, ""));
+        !name.trim().eq_ignore_ascii_case("charset")
+            || charset.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
+    };
+    if is_json && parts.all(is_utf8) { Ok(()) } else { refuse("the body is not announced as JSON in UTF-8") }
+}
+
+fn too_large(max: usize) -> Failure {
+    Failure::new(ErrorCode::TooLarge, format!("the body is larger than {max} bytes"))
+        .with_details(json!({ "limitBytes": max }))
+}
+
+fn too_slow() -> Failure {
+    Failure::new(ErrorCode::RequestTimeout, "the body did not arrive in time")
+}

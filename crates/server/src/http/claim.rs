@@ -1,0 +1,75 @@
+//! Claiming events.
+//!
+//! Lives here: the handlers of claim and claim-batch. Not here: waiting (`wait.rs`).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use naven_api::Envelope;
+use naven_api::claim::{ClaimBatchReply, ClaimBatchRequest, ClaimReply, ClaimRequest};
+use naven_store::queue::QueueRef;
+
+use super::answer::{Answer, Reply, ok};
+use super::body::Sent;
+use super::extract::QueueInPath;
+use super::shown;
+use crate::auth::{Caller, Scope};
+use crate::failure::Failure;
+use crate::node::Node;
+use crate::wait::{Ended, Undelivered, Want};
+
+/// `POST /v1/event-queues/{queue}/claim`: leases one due event, waiting up to `waitSeconds`.
+///
+/// `data` is null when none came. Hanging up while it waits leases nothing; hanging up before the
+/// answer is written gives the lease back.
+pub(super) async fn claim(
+    State(node): State<Arc<Node>>,
+    caller: Caller,
+    QueueInPath(queue): QueueInPath,
+    sent: Sent,
+) -> Reply {
+    caller.may(Scope::Consume)?;
+    let request = node.in_queue(&queue, sent.decode(ClaimRequest::decode)).await?;
+    match wait(&node, &caller, queue, &request, 1).await? {
+        Ended::Leased(leases) => answer(leases, |mut claims| claims.pop()),
+        Ended::Nothing => ok(&None::<ClaimReply>),
+        Ended::Closing => Ok(ok(&None::<ClaimReply>)?.closing()),
+    }
+}
+
+/// `POST /v1/event-queues/{queue}/claim-batch`: leases up to `maxEvents`, as soon as one is there.
+pub(super) async fn claim_batch(
+    State(node): State<Arc<Node>>,
+    caller: Caller,
+    QueueInPath(queue): QueueInPath,
+    sent: Sent,
+) -> Reply {
+    caller.may(Scope::Consume)?;
+    let request = node.in_queue(&queue, sent.decode(ClaimBatchRequest::decode)).await?;
+    let empty = ClaimBatchReply { claims: Vec::new() };
+    match wait(&node, &caller, queue, &request.as_claim(), request.max_events).await? {
+        Ended::Leased(leases) => answer(leases, |claims| ClaimBatchReply { claims }),
+        Ended::Nothing => ok(&empty),
+        Ended::Closing => Ok(ok(&empty)?.closing()),
+    }
+}
+
+async fn wait(
+    node: &Node,
+    caller: &Caller,
+    queue: QueueRef,
+    request: &ClaimRequest,
+    max: u32,
+) -> Result<Ended, Failure> {
+    let want = Want { queue, lease: request.lease_seconds, max, consumer: request.consumer_id.clone() };
+    let wait = Duration::from_secs(u64::from(request.wait()));
+    node.waits.claim(want, wait, caller.id()).await
+}
+
+/// The leases as an answer that gives them back unless it is taken.
+fn answer<T: serde::Serialize>(mut leases: Undelivered, data: impl FnOnce(Vec<ClaimReply>) -> T) -> Reply {
+    let claims = leases.take_grants().into_iter().map(shown::claim).collect::<Result<Vec<_>, Failure>>()?;
+    let answer = Answer::new(http::StatusCode::OK, &Envelope::ok(data(claims)))?;
+    Ok(answer.guarding(leases))
+}

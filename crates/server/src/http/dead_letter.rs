@@ -1,0 +1,84 @@
+//! Dead letters.
+//!
+//! Lives here: their two lists. Not here: redriving one (`event.rs`).
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use naven_api::QueueId;
+use naven_api::field::Rule;
+use naven_store::queue::QueueRef;
+use naven_store::read::{Page, Read};
+
+use super::answer::Reply;
+use super::event::shown_if;
+use super::extract::QueueInPath;
+use super::list::page;
+use super::query::Query;
+use super::shown;
+use crate::auth::{Caller, Scope};
+use crate::failure::Failure;
+use crate::node::{Node, odd_page};
+
+/// `GET /v1/event-queues/{queue}/dead-letters`: of a queue that is there, newest death first.
+pub(super) async fn of_queue(
+    State(node): State<Arc<Node>>,
+    caller: Caller,
+    QueueInPath(queue): QueueInPath,
+    mut query: Query,
+) -> Reply {
+    caller.may(Scope::Read)?;
+    let asked = Asked::read(&mut query, &queue);
+    node.in_queue(&queue, query.end()).await?;
+    list(&node, asked).await
+}
+
+/// `GET /v1/dead-letters?queueId=`: also of a queue that was deleted.
+pub(super) async fn of_any(State(node): State<Arc<Node>>, caller: Caller, mut query: Query) -> Reply {
+    caller.may(Scope::Read)?;
+    let rule = Rule::new("a queue's id: evq_ and 26 base32 characters");
+    let queue = match query.text("queueId") {
+        None => {
+            query.require("queueId", &rule);
+            None
+        }
+        Some(text) => match text.parse::<QueueId>() {
+            Ok(id) => Some(QueueRef::Id(id)),
+            // A parameter that names nothing is the same as one that names what is not there.
+            Err(_) => Some(QueueRef::Name(String::new())),
+        },
+    };
+    let queue = queue.unwrap_or(QueueRef::Name(String::new()));
+    let asked = Asked::read(&mut query, &queue);
+    query.end()?;
+    list(&node, asked).await
+}
+
+/// Which page of a list is asked for.
+struct Asked {
+    read: Read,
+    payload: bool,
+    filter: Vec<u8>,
+}
+
+impl Asked {
+    fn read(query: &mut Query, queue: &QueueRef) -> Self {
+        let filter = format!("dead {queue:?}").into_bytes();
+        let (cursor, limit) = (query.cursor(&filter), query.limit());
+        let payload = query.flag("includePayload", false);
+        let read = Read::DeadLetters { queue: queue.clone(), cursor, limit, payload };
+        Self { read, payload, filter }
+    }
+}
+
+async fn list(node: &Node, asked: Asked) -> Reply {
+    match node.engine.read(asked.read).await? {
+        Page::DeadLetters(views, next) => {
+            let shown = views.into_iter().map(|view| shown::dead_letter(view, shown_if(asked.payload)));
+            page(shown.collect::<Result<Vec<_>, Failure>>()?, next.as_ref(), &asked.filter)
+        }
+        other @ (Page::Queue(_) | Page::Queues(..) | Page::Event(_) | Page::Keys(_) | Page::System(_)) => {
+            Err(odd_page(&other))
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Who asks, and for what: the parts of a request before its body.
+//!
+//! Lives here: the caller and the names in the path. Not here: bodies (`body.rs`), queries
+//! (`query.rs`), and who may do what (`auth.rs`).
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, RawPathParams};
+use http::Method;
+use http::header::AUTHORIZATION;
+use http::request::Parts;
+use naven_api::{ErrorCode, EventId};
+use naven_store::queue::QueueRef;
+
+use super::body::refuse_idempotency_key;
+use super::query::Query;
+use crate::auth::Caller;
+use crate::failure::Failure;
+use crate::node::Node;
+
+impl FromRequestParts<Arc<Node>> for Caller {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Failure> {
+        let mut sent = parts.headers.get_all(AUTHORIZATION).iter();
+        let Some(first) = sent.next() else {
+            return Err(Failure::new(ErrorCode::KeyMissing, "no key: send Authorization: Bearer nvk_..."));
+        };
+        let invalid = || Failure::new(ErrorCode::KeyInvalid, "not a key that this server knows");
+        let (None, Ok(text)) = (sent.next(), first.to_str()) else { return Err(invalid()) };
+        let (scheme, key) = text.split_once(' ').ok_or_else(invalid)?;
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return Err(invalid());
+        }
+        node.keys.caller(key.trim()).ok_or_else(invalid)
+    }
+}
+
+/// The queue that the path names, by id or by name. Whether there is one, the engine says.
+pub(super) struct QueueInPath(pub(super) QueueRef);
+
+/// The event that the path names.
+pub(super) struct EventInPath(Option<EventId>);
+
+impl EventInPath {
+    /// Its id.
+    ///
+    /// # Errors
+    /// 40402: text that is no id names nothing.
+    pub(super) fn id(&self) -> Result<EventId, Failure> {
+        self.0.ok_or_else(|| Failure::new(ErrorCode::EventNotFound, "no such event"))
+    }
+}
+
+impl FromRequestParts<Arc<Node>> for QueueInPath {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Infallible> {
+        let name = first_name(parts, node).await;
+        Ok(Self(QueueRef::from_text(&name.unwrap_or_default())))
+    }
+}
+
+impl FromRequestParts<Arc<Node>> for EventInPath {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Infallible> {
+        let name = first_name(parts, node).await;
+        Ok(Self(name.and_then(|name| name.parse().ok())))
+    }
+}
+
+impl FromRequestParts<Arc<Node>> for Query {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<Node>) -> Result<Self, Infallible> {
+        let query = Self::new(parts.uri.query());
+        if parts.method == Method::DELETE {
+            refuse_idempotency_key(&parts.headers, query.faults());
+        }
+        Ok(query)
+    }
+}
+
+/// The first name in the path, decoded; none where it is not UTF-8, which names nothing.
+async fn first_name(parts: &mut Parts, node: &Arc<Node>) -> Option<String> {
+    let params = RawPathParams::from_request_parts(parts, node).await.ok()?;
+    params.iter().next().map(|(_, value)| value.to_owned())
+}

@@ -1,0 +1,23 @@
+//! The HTTP door: the contract of `/v1`, one file for each group of routes.
+
+mod answer;
+mod body;
+mod claim;
+mod dead_letter;
+mod door;
+mod event;
+mod extract;
+mod health;
+mod list;
+mod openapi;
+mod publish;
+mod query;
+mod queue;
+mod router;
+mod routes;
+mod settle;
+mod shown;
+mod system;
+
+pub(crate) use door::{Connected, HttpDoor};
+pub use openapi::openapi_document;

@@ -1,0 +1,251 @@
+//! The OpenAPI document.
+//!
+//! Lives here: the document made of the routes' table and the words' own schemas, and its handler.
+//! Not here: the table (`routes.rs`).
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use naven_api::{ErrorCode, claim, envelope, event, publish, queue, settle, system};
+use utoipa::ToSchema;
+use utoipa::openapi::path::{Operation, OperationBuilder, ParameterBuilder, ParameterIn};
+use utoipa::openapi::request_body::RequestBodyBuilder;
+use utoipa::openapi::schema::{Schema, SchemaType, Type};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{
+    Array, Components, ComponentsBuilder, Content, HttpMethod, InfoBuilder, ObjectBuilder, OneOfBuilder,
+    OpenApiBuilder, PathItem, PathsBuilder, Ref, RefOr, Required, ResponseBuilder,
+};
+
+use super::routes::{Data, Kind, Need, Parameter, ROUTES, Route};
+
+const JSON: &str = "application/json";
+const BEARER: &str = "bearer";
+
+/// `GET /openapi.json`: the document itself, without an envelope.
+pub(super) async fn document() -> Response {
+    static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(openapi_document()));
+    Response::new(Body::from(DOCUMENT.clone()))
+}
+
+/// The OpenAPI document of this version, as pretty JSON.
+pub fn openapi_document() -> String {
+    let info = InfoBuilder::new()
+        .title("Naven Events")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some(
+            "Every answer is {code, message, data}; code 0 is success, other codes begin with the HTTP status.",
+        ))
+        .build();
+    let mut paths = PathsBuilder::new();
+    for route in ROUTES {
+        paths = paths.path(route.path, PathItem::new(method(route.method), operation(route)));
+    }
+    let document =
+        OpenApiBuilder::new().info(info).paths(paths.build()).components(Some(components())).build();
+    let mut text = document.to_pretty_json().unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn method(name: &str) -> HttpMethod {
+    match name {
+        "POST" => HttpMethod::Post,
+        "PATCH" => HttpMethod::Patch,
+        "DELETE" => HttpMethod::Delete,
+        _ => HttpMethod::Get,
+    }
+}
+
+fn operation(route: &Route) -> Operation {
+    let mut operation =
+        OperationBuilder::new().summary(Some(route.summary)).operation_id(Some(operation_id(route)));
+    for name in route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
+        let about = if name == "queue" { "The queue's id or name" } else { "The event's id" };
+        let parameter = ParameterBuilder::new()
+            .name(name)
+            .parameter_in(ParameterIn::Path)
+            .required(Required::True)
+            .description(Some(about))
+            .schema(Some(ObjectBuilder::new().schema_type(Type::String)));
+        operation = operation.parameter(parameter);
+    }
+    for parameter in route.query {
+        operation = operation.parameter(query_parameter(parameter));
+    }
+    if let Some(schema) = route.body {
+        // Every body may be left away where nothing in it is required.
+        let content = Content::new(Some(Ref::from_schema_name(schema)));
+        operation = operation.request_body(Some(RequestBodyBuilder::new().content(JSON, content).build()));
+    }
+    if let Some(need) = route.scope {
+        operation = operation.security(SecurityRequirement::new(BEARER, [] as [&str; 0]));
+        if let Need::Scope(scope) = need {
+            operation = operation.description(Some(format!("Needs the scope `{}`.", scope.as_str())));
+        }
+    }
+    for answers in route.answers {
+        let response = ResponseBuilder::new().description(answers.about);
+        operation = operation
+            .response(answers.status, response.content(JSON, Content::new(Some(data(&answers.data)))));
+    }
+    for (status, codes) in errors_of(route) {
+        let about: Vec<String> = codes.iter().map(ToString::to_string).collect();
+        let content = Content::new(Some(Ref::from_schema_name("ErrorEnvelope")));
+        operation = operation.response(
+            status.to_string(),
+            ResponseBuilder::new().description(about.join(", ")).content(JSON, content),
+        );
+    }
+    operation.build()
+}
+
+fn operation_id(route: &Route) -> String {
+    let words = route.path.split(['/', '-', '.']).filter(|part| !part.is_empty() && *part != "v1");
+    let words: Vec<&str> = words.map(|part| part.trim_matches(['{', '}'])).collect();
+    format!("{}_{}", route.method.to_lowercase(), words.join("_"))
+}
+
+/// The codes of a route by status: its own, and those that every route of its kind can answer.
+fn errors_of(route: &Route) -> BTreeMap<u16, Vec<ErrorCode>> {
+    use ErrorCode::{
+        HeadersTooLarge, Internal, InvalidField, KeyInvalid, KeyMissing, MalformedJson, RequestTimeout,
+        TooLarge, UnknownField, UnsupportedMediaType, UriTooLong,
+    };
+    let mut codes = route.errors.to_vec();
+    codes.extend([UriTooLong, HeadersTooLarge, Internal]);
+    if route.scope.is_some() {
+        codes.extend([KeyMissing, KeyInvalid, ErrorCode::StorageUnavailable]);
+    }
+    if route.body.is_some() {
+        codes.extend([
+            MalformedJson,
+            InvalidField,
+            UnknownField,
+            RequestTimeout,
+            TooLarge,
+            UnsupportedMediaType,
+        ]);
+    }
+    codes.sort_unstable();
+    codes.dedup();
+    let mut by_status: BTreeMap<u16, Vec<ErrorCode>> = BTreeMap::new();
+    for code in codes {
+        by_status.entry(code.http_status()).or_default().push(code);
+    }
+    by_status
+}
+
+fn query_parameter(parameter: &Parameter) -> ParameterBuilder {
+    let schema = match parameter.kind {
+        Kind::Text => ObjectBuilder::new().schema_type(Type::String),
+        Kind::Flag => ObjectBuilder::new().schema_type(Type::Boolean),
+        Kind::Integer(min, max) => {
+            ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(min)).maximum(Some(max))
+        }
+    };
+    ParameterBuilder::new()
+        .name(parameter.name)
+        .parameter_in(ParameterIn::Query)
+        .required(if parameter.required { Required::True } else { Required::False })
+        .description(Some(parameter.about))
+        .schema(Some(schema))
+}
+
+fn data(data: &Data) -> Schema {
+    let reference = |name: &str| RefOr::from(Ref::from_schema_name(name));
+    let list = |name: &str| {
+        ObjectBuilder::new().property("items", Array::new(Ref::from_schema_name(name))).required("items")
+    };
+    let cursor = ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Null]));
+    match data {
+        Data::Of(name) => enveloped(reference(name)),
+        Data::OrNull(name) => {
+            let null = ObjectBuilder::new().schema_type(Type::Null);
+            enveloped(OneOfBuilder::new().item(null).item(reference(name)).into())
+        }
+        Data::ItemsOf(name) => enveloped(list(name).into()),
+        Data::ListOf(name) => {
+            enveloped(list(name).property("nextCursor", cursor).required("nextCursor").into())
+        }
+        Data::Raw => ObjectBuilder::new().into(),
+    }
+}
+
+fn enveloped(data: RefOr<Schema>) -> Schema {
+    enveloped_as(ObjectBuilder::new().schema_type(Type::Integer).into(), data)
+}
+
+fn enveloped_as(code: RefOr<Schema>, data: RefOr<Schema>) -> Schema {
+    ObjectBuilder::new()
+        .property("code", code)
+        .property("message", ObjectBuilder::new().schema_type(Type::String))
+        .property("data", data)
+        .required("code")
+        .required("message")
+        .required("data")
+        .into()
+}
+
+fn components() -> Components {
+    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("nvk_...").build();
+    let failed =
+        enveloped_as(Ref::from_schema_name("ErrorCode").into(), Ref::from_schema_name("ErrorData").into());
+    ComponentsBuilder::new()
+        .security_scheme(BEARER, SecurityScheme::Http(bearer))
+        .schemas_from_iter(words())
+        .schema("ResumeRequest", ObjectBuilder::new().description(Some("No fields")))
+        .schema("ErrorCode", error_code())
+        .schema("ErrorEnvelope", failed)
+        .build()
+}
+
+/// Every code, also those that belong to no route: unknown paths and methods.
+fn error_code() -> ObjectBuilder {
+    let about: Vec<String> = ErrorCode::ALL.iter().map(ToString::to_string).collect();
+    ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .description(Some(about.join(", ")))
+        .enum_values(Some(ErrorCode::ALL.iter().map(|code| code.code())))
+}
+
+type Named = (String, RefOr<Schema>);
+
+/// The schemas of requests and replies, with everything that they are made of.
+fn words() -> Vec<Named> {
+    let mut all = Vec::new();
+    add::<queue::QueueCreateRequest>(&mut all);
+    add::<queue::QueuePatchRequest>(&mut all);
+    add::<queue::PauseRequest>(&mut all);
+    add::<queue::QueueReply>(&mut all);
+    add::<queue::QueueDeletedReply>(&mut all);
+    add::<publish::PublishRequest>(&mut all);
+    add::<publish::PublishBatchRequest>(&mut all);
+    add::<event::EventReply>(&mut all);
+    add::<event::RedriveRequest>(&mut all);
+    add::<claim::ClaimRequest>(&mut all);
+    add::<claim::ClaimBatchRequest>(&mut all);
+    add::<claim::ClaimReply>(&mut all);
+    add::<claim::ClaimBatchReply>(&mut all);
+    add::<settle::HeartbeatRequest>(&mut all);
+    add::<settle::HeartbeatReply>(&mut all);
+    add::<settle::AckRequest>(&mut all);
+    add::<settle::AckReply>(&mut all);
+    add::<settle::NackRequest>(&mut all);
+    add::<settle::NackReply>(&mut all);
+    add::<settle::AckBatchRequest>(&mut all);
+    add::<settle::AckBatchReply>(&mut all);
+    add::<system::MeReply>(&mut all);
+    add::<system::SystemReply>(&mut all);
+    add::<system::HealthReply>(&mut all);
+    add::<envelope::ErrorData>(&mut all);
+    all
+}
+
+fn add<T: ToSchema>(all: &mut Vec<Named>) {
+    all.push((T::name().into_owned(), T::schema()));
+    T::schemas(all);
+}

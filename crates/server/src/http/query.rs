@@ -1,0 +1,196 @@
+//! Reading a request's query.
+//!
+//! Lives here: its pairs, and the parameters that routes take. Not here: bodies (`body.rs`).
+
+use std::borrow::Cow;
+
+use naven_api::field::{Faults, Rule, echo};
+use naven_api::limits::{CURSOR_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
+use naven_api::{ErrorCode, value};
+use naven_store::read::Cursor;
+
+use crate::failure::Failure;
+
+/// Names and values, decoded. What is not UTF-8 once decoded becomes U+FFFD, which no rule takes.
+pub(super) fn pairs(query: &str) -> impl Iterator<Item = (String, String)> + '_ {
+    query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (decoded(name), decoded(value))
+    })
+}
+
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        let hex = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| byte == b'%') {
+            Some(escaped) => {
+                bytes.push(escaped);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(if byte == b'+' { b' ' } else { byte });
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The parameters of one request.
+pub(super) struct Query {
+    pairs: Vec<(String, String)>,
+    faults: Faults,
+    bad_cursor: bool,
+}
+
+impl Query {
+    /// The parameters in `query`.
+    pub(super) fn new(query: Option<&str>) -> Self {
+        Self {
+            pairs: pairs(query.unwrap_or_default()).collect(),
+            faults: Faults::default(),
+            bad_cursor: false,
+        }
+    }
+
+    /// Where faults of the request around it are noted.
+    pub(super) fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// A text.
+    pub(super) fn text(&mut self, name: &str) -> Option<String> {
+        let at = self.pairs.iter().position(|(known, _)| known == name)?;
+        let (_, value) = self.pairs.remove(at);
+        let before = self.pairs.len();
+        self.pairs.retain(|(known, _)| known != name);
+        if self.pairs.len() < before {
+            self.refuse(name, &Rule::new("given once"));
+        }
+        Some(value)
+    }
+
+    /// `true` or `false`.
+    pub(super) fn flag(&mut self, name: &str, default: bool) -> bool {
+        let Some(text) = self.text(name) else { return default };
+        value::boolean(&text).unwrap_or_else(|| {
+            self.refuse(name, &Rule::new("true or false"));
+            default
+        })
+    }
+
+    /// How many items of a list are wanted.
+    pub(super) fn limit(&mut self) -> u32 {
+        let Some(text) = self.text("limit") else { return PAGE_ITEMS_DEFAULT };
+        value::integer(&text, 1, PAGE_ITEMS_MAX).unwrap_or_else(|| {
+            self.refuse("limit", &value::integer_rule(1, PAGE_ITEMS_MAX));
+            PAGE_ITEMS_DEFAULT
+        })
+    }
+
+    /// Where a list goes on. A cursor is bound to `filter`: with another one it is refused.
+    pub(super) fn cursor(&mut self, filter: &[u8]) -> Option<Cursor> {
+        let text = self.text("cursor")?;
+        let cursor = (text.len() <= CURSOR_BYTES_MAX).then(|| read_cursor(&text, filter)).flatten();
+        self.bad_cursor |= cursor.is_none();
+        cursor
+    }
+
+    /// Notes that a parameter breaks a rule.
+    pub(super) fn refuse(&self, name: &str, rule: &Rule) {
+        self.faults.invalid(rule.broken_at(name.to_owned()));
+    }
+
+    /// Notes that a parameter is needed.
+    pub(super) fn require(&self, name: &str, rule: &Rule) {
+        self.faults.invalid(rule.missing_at(name.to_owned()));
+    }
+
+    /// Ends the reading.
+    ///
+    /// # Errors
+    /// 40002, 40001 and 40005, the first that applies.
+    pub(super) fn end(self) -> Result<(), Failure> {
+        self.pairs.iter().for_each(|(name, _)| self.faults.unknown(echo(name)));
+        self.faults.verdict()?;
+        if self.bad_cursor {
+            return Err(Failure::new(ErrorCode::InvalidCursor, "not a cursor that this list gave out"));
+        }
+        Ok(())
+    }
+}
+
+/// The text of `cursor` in a list with this filter: a check of the filter, then the engine's key.
+pub(super) fn write_cursor(cursor: &Cursor, filter: &[u8]) -> String {
+    let bytes = filter_check(filter).into_iter().chain(cursor.0.iter().copied());
+    bytes.fold(String::new(), |mut text, byte| {
+        for digit in [byte >> 4, byte & 15] {
+            text.push(char::from(b"0123456789abcdef"[usize::from(digit)]));
+        }
+        text
+    })
+}
+
+fn read_cursor(text: &str, filter: &[u8]) -> Option<Cursor> {
+    let digits: Cow<'_, [u8]> = Cow::Borrowed(text.as_bytes());
+    if !digits.len().is_multiple_of(2) || digits.iter().any(|digit| !b"0123456789abcdef".contains(digit)) {
+        return None;
+    }
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    let bytes: Vec<u8> = digits.chunks(2).map(byte).collect::<Option<_>>()?;
+    let (check, key) = bytes.split_at_checked(CHECK_BYTES)?;
+    (check == filter_check(filter)).then(|| Cursor(key.to_vec()))
+}
+
+const CHECK_BYTES: usize = 4;
+
+/// Tells cursors of one list from those of another; it protects nothing.
+fn filter_check(filter: &[u8]) -> [u8; CHECK_BYTES] {
+    // FNV-1a: any spread will do.
+    let hash =
+        filter.iter().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
+    hash.to_be_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_decoded() {
+        let all: Vec<_> = pairs("a=1&&b=%2Fx+y&c&d=%zz&e=%ff").collect();
+        let expected = [("a", "1"), ("b", "/x y"), ("c", ""), ("d", "%zz"), ("e", "\u{fffd}")];
+        assert_eq!(all, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+
+    #[test]
+    fn a_cursor_belongs_to_its_filter() {
+        let cursor = Cursor(vec![0, 255, 7]);
+        let text = write_cursor(&cursor, b"mail");
+        assert_eq!(read_cursor(&text, b"mail"), Some(cursor));
+        assert_eq!(read_cursor(&text, b"male"), None);
+        for bad in ["", "zz", "0", "00", &text[1..], "é0"] {
+            assert_eq!(read_cursor(bad, b"mail"), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn faults_come_in_the_order_of_the_contract() {
+        let code = |text: &str| {
+            let mut query = Query::new(Some(text));
+            query.limit();
+            query.cursor(b"");
+            query.flag("force", false);
+            query.end().map_err(|failure| failure.code.code())
+        };
+        assert_eq!(code("limit=500&force=true"), Ok(()));
+        assert_eq!(code("limit=501"), Err(40_001));
+        assert_eq!(code("limit=1&limit=2"), Err(40_001));
+        assert_eq!(code("force=yes"), Err(40_001));
+        assert_eq!(code("cursor=x"), Err(40_005));
+        assert_eq!(code("cursor=x&limit=0"), Err(40_001));
+        assert_eq!(code("cursor=x&limit=0&more=1"), Err(40_002));
+    }
+}

@@ -1,0 +1,52 @@
+//! Which handler answers which path.
+//!
+//! Lives here: the routes' handlers, and what is not a route. Not here: what routes take and answer,
+//! for people (`routes.rs`; a test holds the two to each other).
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::{get, post};
+use naven_api::ErrorCode;
+
+use super::{claim, dead_letter, event, health, openapi, publish, queue, settle, system};
+use crate::failure::Failure;
+use crate::node::Node;
+
+/// Every route of the door.
+pub(super) fn router(node: Arc<Node>) -> Router {
+    Router::new()
+        .route("/v1/event-queues", get(queue::list).post(queue::create))
+        .route("/v1/event-queues/{queue}", get(queue::get).patch(queue::patch).delete(queue::delete))
+        .route("/v1/event-queues/{queue}/pause", post(queue::pause))
+        .route("/v1/event-queues/{queue}/resume", post(queue::resume))
+        .route("/v1/event-queues/{queue}/events", post(publish::publish))
+        .route("/v1/event-queues/{queue}/events/batch", post(publish::publish_batch))
+        .route("/v1/event-queues/{queue}/claim", post(claim::claim))
+        .route("/v1/event-queues/{queue}/claim-batch", post(claim::claim_batch))
+        .route("/v1/event-queues/{queue}/dead-letters", get(dead_letter::of_queue))
+        .route("/v1/events/{id}", get(event::get))
+        .route("/v1/events/{id}/heartbeat", post(settle::heartbeat))
+        .route("/v1/events/{id}/ack", post(settle::ack))
+        .route("/v1/events/{id}/nack", post(settle::nack))
+        .route("/v1/events/{id}/redrive", post(event::redrive))
+        .route("/v1/leases/ack", post(settle::ack_batch))
+        .route("/v1/dead-letters", get(dead_letter::of_any))
+        .route("/v1/me", get(system::me))
+        .route("/v1/system", get(system::system))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/openapi.json", get(openapi::document))
+        .fallback(no_route)
+        .method_not_allowed_fallback(no_method)
+        .with_state(node)
+}
+
+async fn no_route() -> Failure {
+    Failure::new(ErrorCode::RouteNotFound, "no such path")
+}
+
+/// The router adds `Allow`.
+async fn no_method() -> Failure {
+    Failure::new(ErrorCode::MethodNotAllowed, "this path does not take this method: see Allow")
+}

@@ -1,0 +1,167 @@
+//! How what engines keep looks in JSON.
+//!
+//! Lives here: views into replies. Not here: the replies' shapes (`naven_api`).
+
+use naven_api::claim::{ClaimReply, ClaimedEvent};
+use naven_api::event::{AttemptReply, DeadReply, DeliveryReply, EventReply};
+use naven_api::queue::{QueueReply, StateCounts};
+use naven_api::{Headers, Payload};
+use naven_core::{Past, View};
+use naven_store::read::{Counts, DeliveryView, EventView, QueueView};
+use naven_store::reply::Grant;
+use naven_store::txn::{Body, Form};
+
+use crate::failure::Failure;
+
+/// A queue.
+pub(super) fn queue(view: QueueView) -> QueueReply {
+    let settings = view.settings;
+    let age =
+        |since: naven_api::Timestamp| u64::try_from((view.now.as_ms() - since.as_ms()) / 1_000).unwrap_or(0);
+    QueueReply {
+        id: view.id,
+        name: view.name,
+        stream: view.stream,
+        description: settings.description,
+        paused: view.paused.is_some(),
+        pause_reason: view.paused.filter(|reason| !reason.is_empty()),
+        default_lease_seconds: settings.default_lease.get(),
+        max_lease_seconds: settings.max_lease_seconds,
+        max_attempts: settings.max_attempts,
+        backoff: settings.backoff,
+        late_ack_grace_seconds: settings.late_ack_grace_seconds,
+        counts: counts(&view.counts),
+        oldest_ready_age_seconds: view.oldest_ready.map(age),
+        created_at: view.created_at,
+        updated_at: view.updated_at,
+    }
+}
+
+fn counts(counts: &Counts) -> StateCounts {
+    StateCounts {
+        scheduled: counts.of(View::Scheduled),
+        ready: counts.of(View::Ready),
+        leased: counts.of(View::Leased),
+        held: counts.of(View::Held),
+        retrying: counts.of(View::Retrying),
+        done: counts.of(View::Done),
+        dead: counts.of(View::Dead),
+        cancelled: counts.of(View::Cancelled),
+    }
+}
+
+/// Whether a payload is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PayloadShown {
+    /// As text, or null where it is not kept any more.
+    Yes,
+    /// Not at all.
+    No,
+}
+
+/// An event.
+pub(super) fn event(view: EventView, shown: PayloadShown) -> Result<EventReply, Failure> {
+    let payload = match shown {
+        PayloadShown::No => None,
+        PayloadShown::Yes => Some(view.body.map(payload).transpose()?),
+    };
+    let deliveries: Vec<DeliveryReply> = view.deliveries.iter().map(delivery).collect();
+    let Some(only) = deliveries.first().cloned() else {
+        return Err(Failure::internal(format!("event {} is in no queue", view.id)));
+    };
+    Ok(EventReply {
+        id: view.id,
+        stream: view.stream,
+        stream_id: view.place.map(|place| place.to_string()),
+        queue: only.queue,
+        queue_id: only.queue_id,
+        state: only.state,
+        payload,
+        headers: Headers::stored(view.headers),
+        schedule_id: None,
+        created_at: view.created_at,
+        scheduled_at: view.scheduled_at,
+        next_attempt_at: only.next_attempt_at,
+        attempt_count: only.attempt_count,
+        expiry_count: only.expiry_count,
+        delivery_count: only.delivery_count,
+        max_attempts: only.max_attempts,
+        lease_expires_at: only.lease_expires_at,
+        consumer_id: only.consumer_id,
+        settled_at: only.settled_at,
+        last_error: only.last_error,
+        deliveries,
+        dead: None,
+    })
+}
+
+/// A dead letter: the event, why it died, and its attempts.
+pub(super) fn dead_letter(view: EventView, shown: PayloadShown) -> Result<EventReply, Failure> {
+    let dead = view.deliveries.first().map(|delivery| DeadReply {
+        dead_at: delivery.settled_at,
+        reason: delivery.dead.map_or("", |reason| reason.as_str()).to_owned(),
+        attempts: delivery.log.iter().map(attempt).collect(),
+    });
+    Ok(EventReply { dead, ..event(view, shown)? })
+}
+
+fn delivery(view: &DeliveryView) -> DeliveryReply {
+    DeliveryReply {
+        queue: view.queue.clone(),
+        queue_id: view.queue_id,
+        state: view.state.as_str().to_owned(),
+        next_attempt_at: view.next_attempt_at,
+        attempt_count: view.attempts,
+        expiry_count: view.expiries,
+        delivery_count: view.fence,
+        max_attempts: view.max_attempts,
+        lease_expires_at: view.lease_expires_at,
+        consumer_id: view.consumer.clone(),
+        settled_at: view.settled_at,
+        last_error: view.last_error.clone(),
+    }
+}
+
+fn attempt(past: &Past) -> AttemptReply {
+    let (ended_at, ending) = past.ended.unzip();
+    AttemptReply {
+        delivery_count: past.fence,
+        consumer_id: past.consumer.clone(),
+        leased_at: past.leased_at,
+        ended_at,
+        outcome: ending.map(|ending| ending.as_str().to_owned()),
+        error: past.error.clone(),
+    }
+}
+
+/// A lease in its holder's hands.
+pub(super) fn claim(grant: Grant) -> Result<ClaimReply, Failure> {
+    let (Some(lease_token), Some(lease_expires_at)) = (grant.token, grant.lease_expires_at) else {
+        return Err(Failure::internal(format!("a lease of {} without a token", grant.event)));
+    };
+    Ok(ClaimReply {
+        event: ClaimedEvent {
+            id: grant.event,
+            queue: grant.queue_name,
+            schedule_id: None,
+            payload: payload(grant.body)?,
+            headers: Headers::stored(grant.headers),
+            scheduled_at: grant.scheduled_at,
+            attempt_count: grant.attempts,
+            expiry_count: grant.expiries,
+            delivery_count: grant.fence,
+            trace_context: None,
+        },
+        lease_token,
+        lease_expires_at,
+    })
+}
+
+fn payload(body: Body) -> Result<Payload, Failure> {
+    let text = match body.form {
+        Form::Json => String::from_utf8(body.bytes.into()).ok(),
+        // Only the Redis door makes such bodies, and it is not built yet.
+        Form::Fields => None,
+    };
+    text.and_then(Payload::stored).ok_or_else(|| Failure::internal("a stored payload is not JSON"))
+}

@@ -1,0 +1,86 @@
+//! Accepting connections.
+//!
+//! Lives here: binding, the accept loop, and the bound on connections. Not here: what is said on
+//! them (`connection.rs`).
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::connection;
+use crate::http::HttpDoor;
+
+/// Connections that the operating system keeps for us until they are accepted.
+const BACKLOG: u32 = 4_096;
+/// Pause after a failed accept: it usually means that descriptors ran out, which takes a moment.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Binds `address`.
+pub(crate) fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // A restart may take the port while old connections still linger.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+/// The next connection. Errors of accepting are the world's, and pass. Cancel safe.
+pub(crate) async fn accept(listener: &TcpListener) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return stream,
+            Err(error) => {
+                tracing::warn!(%error, "could not accept a connection");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// When connections end.
+#[derive(Clone)]
+pub(crate) struct Stops {
+    /// Shutdown begins: idle connections are closed, the others go on.
+    pub(crate) drain: CancellationToken,
+    /// Shutdown ends: every connection is dropped.
+    pub(crate) end: CancellationToken,
+}
+
+/// Serves `listener` until `stops.end`. Every connection is a task of `connections`.
+pub(crate) async fn serve_http(
+    listener: TcpListener,
+    door: HttpDoor,
+    stops: Stops,
+    connections: TaskTracker,
+) {
+    let room = Arc::new(Semaphore::new(door.node.limits.connections));
+    loop {
+        // A full house waits in the operating system's backlog, where it costs us nothing.
+        let permit = tokio::select! {
+            permit = Arc::clone(&room).acquire_owned() => permit,
+            () = stops.end.cancelled() => return,
+        };
+        let stream = tokio::select! {
+            stream = accept(&listener) => stream,
+            () = stops.end.cancelled() => return,
+        };
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "could not set TCP_NODELAY");
+        }
+        let (door, stops) = (door.clone(), stops.clone());
+        let streams = connections.clone();
+        connections.spawn(async move {
+            let node = Arc::clone(&door.node);
+            node.connections.fetch_add(1, Ordering::Relaxed);
+            connection::serve(stream, door, stops, streams).await;
+            node.connections.fetch_sub(1, Ordering::Relaxed);
+            drop(permit);
+        });
+    }
+}

@@ -1,0 +1,94 @@
+//! What one running node is made of, as its doors see it.
+//!
+//! Lives here: the shared parts, and the few questions that many handlers ask. Not here: starting
+//! and stopping them (`serve.rs`).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use naven_api::Timestamp;
+use naven_store::queue::QueueRef;
+use naven_store::read::{Page, QueueView, Read};
+use naven_store::reply::{OpError, OpReply, TxnReply};
+use naven_store::txn::{OpKind, Txn};
+use naven_store::{Clock, Engine, Health, Random};
+
+use crate::auth::KeyRing;
+use crate::config::{Patience, ServerLimits};
+use crate::failure::Failure;
+use crate::wait::Waits;
+
+/// The shared parts of one node.
+pub(crate) struct Node {
+    pub(crate) engine: Arc<dyn Engine>,
+    pub(crate) waits: Arc<Waits>,
+    pub(crate) keys: KeyRing,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
+    pub(crate) limits: ServerLimits,
+    pub(crate) patience: Patience,
+    pub(crate) started_at: Timestamp,
+    pub(crate) draining: AtomicBool,
+    pub(crate) connections: AtomicUsize,
+}
+
+impl Node {
+    /// Applies one op and gives its answer.
+    pub(crate) async fn apply(&self, kind: OpKind) -> Result<OpReply, Failure> {
+        let mut reply = self.apply_txn(Txn::one(kind)).await?;
+        reply.ops.pop().unwrap_or(Err(OpError::Unknown)).map_err(Failure::from)
+    }
+
+    /// Applies one transaction.
+    pub(crate) async fn apply_txn(&self, txn: Txn) -> Result<TxnReply, Failure> {
+        self.engine.submit(vec![txn]).await.pop().ok_or_else(|| Failure::from(OpError::Unknown))
+    }
+
+    /// The queue that `queue` names.
+    pub(crate) async fn queue(&self, queue: QueueRef) -> Result<QueueView, Failure> {
+        match self.engine.read(Read::Queue(queue)).await? {
+            Page::Queue(view) => Ok(*view),
+            other @ (Page::Queues(..)
+            | Page::Event(_)
+            | Page::DeadLetters(..)
+            | Page::Keys(_)
+            | Page::System(_)) => Err(odd_page(&other)),
+        }
+    }
+
+    /// What `decoded` is; where it was refused, a missing queue is the better answer.
+    ///
+    /// The contract puts 404 before every fault of the body. Asking only then keeps a good call at
+    /// one visit to the engine.
+    pub(crate) async fn in_queue<T>(
+        &self,
+        queue: &QueueRef,
+        decoded: Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        match decoded {
+            Ok(request) => Ok(request),
+            Err(failure) => {
+                self.queue(queue.clone()).await?;
+                Err(failure)
+            }
+        }
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        *self.engine.health().borrow() != Health::Well
+    }
+}
+
+/// An engine answered a read with another read's page.
+pub(crate) fn odd_page(page: &Page) -> Failure {
+    Failure::internal(format!("an unexpected page: {page:?}"))
+}
+
+/// An engine answered an op with another op's reply.
+pub(crate) fn odd_reply(reply: &OpReply) -> Failure {
+    Failure::internal(format!("an unexpected reply: {reply:?}"))
+}

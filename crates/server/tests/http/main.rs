@@ -1,0 +1,112 @@
+//! The HTTP door as bytes, over real sockets, against a server started in this process.
+//!
+//! Lives here: which cases run on which engine. Every case takes a [`Factory`], so an engine is one
+//! more line at the end. Not here: the cases, and black-box tests of the binary.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "these are all tests"
+)]
+
+mod contract;
+mod dead_letters;
+mod errors;
+mod faulty;
+mod field_cases;
+mod lease_table;
+mod long_poll;
+mod malformed;
+mod malformed_fields;
+mod openapi;
+mod raw;
+mod shape;
+mod shutdown;
+mod sockets;
+mod test_server;
+mod waiting_crowd;
+
+use std::sync::Arc;
+
+use naven_store::conformance::Fresh;
+use naven_store::embedded::disk::RealDisk;
+use naven_store::embedded::{Embedded, Options};
+use naven_store::model::Model;
+use naven_store::{Clock, Random};
+
+/// Makes a fresh engine.
+pub(crate) type Factory = fn(Arc<dyn Clock>, Arc<dyn Random>) -> Fresh;
+
+fn memory(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Fresh {
+    Fresh::new(Model::new(clock, random))
+}
+
+/// The embedded engine, on a real disk.
+fn embedded(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Fresh {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let disk = RealDisk::open(folder.path()).expect("the folder is ours");
+    let engine = Embedded::open(Arc::new(disk), Options::default(), clock, random);
+    Fresh::new(engine.expect("an empty folder takes a store")).with_guard(folder)
+}
+
+/// One test of each case, on the engine that a factory makes.
+macro_rules! on_engine {
+    ($engine:ident, $factory:path, $($file:ident: $($case:ident),+;)+) => {
+        mod $engine {
+            $(mod $file {
+                $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    crate::$file::$case($factory).await;
+                })+
+            })+
+        }
+    };
+}
+
+/// Every case that does not depend on the engine.
+macro_rules! every_case {
+    ($engine:ident, $factory:path) => {
+        on_engine! { $engine, $factory,
+            contract:
+                a_queue_is_made_shown_changed_paused_and_deleted,
+                queues_are_listed_in_pages,
+                an_event_goes_through,
+                batches_go_through,
+                the_server_describes_itself,
+                every_answer_has_the_same_headers,
+                the_body_is_judged_after_the_queue_and_before_the_event;
+            dead_letters:
+                a_dead_letter_is_listed_and_redriven,
+                dead_letters_come_in_pages_and_cursors_belong_to_their_list,
+                a_deleted_queue_leaves_its_dead_letters;
+            errors: every_code_is_provoked;
+            field_cases: fc02, fc08, fc10, fc16, fc17, fc18;
+            lease_table: every_cell_that_has_a_verb, no_cell_is_forgotten;
+            long_poll:
+                a_waiting_claim_is_woken_by_a_publish,
+                a_waiting_claim_ends_with_null_at_its_deadline,
+                a_claim_that_does_not_wait_answers_at_once,
+                waiters_are_served_in_the_order_in_which_they_came,
+                a_paused_queue_holds_the_poll,
+                a_deleted_queue_ends_its_waiters,
+                a_retry_wakes_a_waiter_when_it_is_due,
+                too_many_waiters_are_refused,
+                a_waiter_takes_a_batch;
+            malformed: three_hundred_malformed_requests;
+            openapi: every_documented_route_is_one;
+            shutdown: draining, a_failed_engine_ends_the_waits;
+            sockets:
+                a_closed_connection_is_no_waiter,
+                a_lease_whose_answer_was_not_taken_goes_back,
+                a_slow_head_and_an_idle_connection_are_closed,
+                pipelined_requests_are_answered_in_order,
+                http2_is_served_and_its_reset_ends_a_wait,
+                the_redis_address_says_that_it_is_not_built;
+            waiting_crowd: a_thousand_events_reach_a_thousand_of_five_thousand_claims;
+        }
+    };
+}
+
+every_case!(on_memory, crate::memory);
+every_case!(on_embedded, crate::embedded);
