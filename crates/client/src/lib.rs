@@ -1,1 +1,54 @@
-//! x
+//! The Rust client of Naven Events: publish, claim, heartbeat, ack and nack over HTTP.
+//!
+//! ```no_run
+//! use naven_client::{ClaimRequest, Client, PublishRequest, payload};
+//!
+//! # async fn run() -> Result<(), naven_client::Error> {
+//! let client = Client::new("http://127.0.0.1:7480", "nvk_...")?;
+//! let event = PublishRequest::new(payload::from_json(r#"{"hello":"world"}"#)?);
+//! client.publish("demo", &event).await?;
+//!
+//! if let Some(claim) = client.claim("demo", &ClaimRequest::default()).await? {
+//!     println!("{} {}", claim.event.id, claim.event.payload.get());
+//!     client.ack(claim.event.id, &claim.lease_token).await?;
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Requests and replies are the types of `naven-api`. Replies may carry fields and words that this
+//! version does not know: unknown fields are passed over, unknown words kept as text.
+//!
+//! What a consumer has to get right (heartbeats, lost answers, 409) is `docs/consumers.md`. This
+//! version speaks plain HTTP only, like the server: it belongs on loopback, a private network, or
+//! behind a proxy that ends TLS. An `https` address is refused when the client is made; `https`
+//! comes together with the server's own TLS.
+
+mod answer;
+mod claim;
+mod client;
+mod error;
+mod event;
+pub mod payload;
+mod publish;
+mod queue;
+mod settle;
+mod system;
+
+pub use client::Client;
+pub use error::{ApiError, Code, Error};
+pub use event::{DeadLetter, Event};
+pub use queue::Unfinished;
+pub use settle::Nack;
+
+pub use naven_api::claim::{ClaimBatchRequest, ClaimReply, ClaimRequest, ClaimedEvent};
+pub use naven_api::envelope::List;
+pub use naven_api::event::{AttemptReply, DeadReply, DeliveryReply};
+pub use naven_api::publish::PublishRequest;
+pub use naven_api::queue::{QueueCreateRequest, QueueFields, QueueReply, StateCounts};
+pub use naven_api::settle::{AckReply, HeartbeatReply, NackMode, NackReply};
+pub use naven_api::system::SystemReply;
+pub use naven_api::{
+    Backoff, ConsumerId, DelaySeconds, ErrorCode, EventId, FieldFault, Headers, LeaseSeconds, LeaseToken,
+    Payload, QueueId, QueueName, Timestamp, WaitSeconds,
+};

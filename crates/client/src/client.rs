@@ -1,0 +1,205 @@
+//! The connection to a server: address, key, time limits.
+//!
+//! Lives here: making the client and sending one request. Not here: the calls themselves, one file
+//! for each kind of thing, and reading answers (`answer.rs`).
+
+use std::fmt;
+use std::time::Duration;
+
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use reqwest::{Method, RequestBuilder, Url};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::answer;
+use crate::error::Error;
+
+/// Longest time for one call, from connecting to the last byte; a claim adds its own wait.
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// Longest time to open a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Idle connections are dropped before the server drops them (60 s): a request sent into one that
+/// is just being closed would fail without an answer.
+const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Longest answer that is read, in bytes: eight times the most payload that a claim takes.
+const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// A connection to one server under one key. Cheap to clone; clones share their connections.
+///
+/// Calls are futures of tokio. Unless a method says otherwise, dropping one before it is done leaves
+/// open whether the server carried it out.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    base: Url,
+    call_timeout: Duration,
+}
+
+impl fmt::Debug for Client {
+    /// Without the key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("base", &self.base.as_str()).finish_non_exhaustive()
+    }
+}
+
+/// One request, before it is sent.
+pub(crate) struct Call<'a, B> {
+    pub(crate) method: Method,
+    /// Parts of the path, unescaped.
+    pub(crate) path: &'a [&'a str],
+    pub(crate) query: &'a [(&'a str, String)],
+    pub(crate) body: Option<B>,
+    /// How long the server may take before it begins to answer.
+    pub(crate) wait: Duration,
+}
+
+impl Client {
+    /// A client for the server at `base_url`, such as `http://127.0.0.1:7480`. Connects at the first
+    /// call. Proxies named in the environment are not used.
+    ///
+    /// # Errors
+    /// [`Error::Setup`] where the address is not one, is not plain `http`, or carries a password, and
+    /// where the key cannot be sent in a header.
+    pub fn new(base_url: &str, key: &str) -> Result<Self, Error> {
+        let setup = |why: String| Error::Setup { why };
+        let base: Url =
+            base_url.parse().map_err(|error| setup(format!("'{base_url}' is not an address: {error}")))?;
+        match base.scheme() {
+            "http" => {}
+            "https" => {
+                return Err(setup("https is not in this version: name an http:// address".to_owned()));
+            }
+            other => return Err(setup(format!("'{other}' is not a scheme we speak: name http://"))),
+        }
+        if !base.username().is_empty() || base.password().is_some() {
+            return Err(setup(
+                "the address carries a user or password: hand over the key instead".to_owned(),
+            ));
+        }
+        let mut authorization = HeaderValue::from_str(&format!("Bearer {key}"))
+            .map_err(|_| setup("the key holds characters that no key has".to_owned()))?;
+        authorization.set_sensitive(true);
+        let http = reqwest::Client::builder()
+            .default_headers(HeaderMap::from_iter([(AUTHORIZATION, authorization)]))
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .pool_idle_timeout(POOL_IDLE_TIMEOUT)
+            .build()
+            .map_err(|error| setup(format!("no client can be made: {error}")))?;
+        Ok(Self { http, base, call_timeout: CALL_TIMEOUT })
+    }
+
+    /// The same client with another limit on the time of one call (30 s by default). A claim adds its
+    /// own `wait` to it.
+    #[must_use]
+    pub fn with_call_timeout(self, call_timeout: Duration) -> Self {
+        Self { call_timeout, ..self }
+    }
+
+    /// Sends `call` and reads its reply.
+    pub(crate) async fn send<B, T>(&self, call: Call<'_, B>) -> Result<T, Error>
+    where
+        B: Serialize,
+        T: DeserializeOwned,
+    {
+        let (status, headers, body) = exchange(self.prepare(call)).await?;
+        answer::read(status, &headers, &body)
+    }
+
+    fn prepare<B: Serialize>(&self, call: Call<'_, B>) -> RequestBuilder {
+        let url = self.url(call.path, call.query);
+        let request = self.http.request(call.method, url).timeout(self.call_timeout + call.wait);
+        match &call.body {
+            Some(body) => request.json(body),
+            None => request,
+        }
+    }
+
+    fn url(&self, path: &[&str], query: &[(&str, String)]) -> Url {
+        let mut url = self.base.clone();
+        url.path_segments_mut()
+            .expect("an http address has a path")
+            .pop_if_empty()
+            .push("v1")
+            .extend(path.iter().map(|part| literal(part)));
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        url
+    }
+}
+
+/// A URL drops path parts of one or two dots even when they are escaped, so `..` would reach another
+/// route. No name of ours has that form: a part that names nothing goes out in its place.
+fn literal(part: &str) -> &str {
+    if matches!(part, "." | "..") { "-" } else { part }
+}
+
+async fn exchange(request: RequestBuilder) -> Result<(u16, HeaderMap, Vec<u8>), Error> {
+    let mut response = request.send().await.map_err(Error::from_transport)?;
+    let status = response.status().as_u16();
+    let headers = response.headers().clone();
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(Error::from_transport)? {
+        if body.len() + chunk.len() > ANSWER_BYTES_MAX {
+            return Err(Error::Decode { status, why: format!("longer than {ANSWER_BYTES_MAX} bytes") });
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok((status, headers, body))
+}
+
+impl<'a, B> Call<'a, B> {
+    /// A POST of `body`.
+    pub(crate) fn post(path: &'a [&'a str], body: B) -> Self {
+        Self { method: Method::POST, path, query: &[], body: Some(body), wait: Duration::ZERO }
+    }
+}
+
+impl<'a> Call<'a, ()> {
+    /// A GET.
+    pub(crate) fn get(path: &'a [&'a str], query: &'a [(&'a str, String)]) -> Self {
+        Self { method: Method::GET, path, query, body: None, wait: Duration::ZERO }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(base: &str, path: &[&str]) -> String {
+        Client::new(base, "k").unwrap().url(path, &[]).to_string()
+    }
+
+    #[test]
+    fn parts_of_a_path_are_escaped_and_cannot_leave_their_place() {
+        assert_eq!(url("http://h:1", &["event-queues", "a/b?c"]), "http://h:1/v1/event-queues/a%2Fb%3Fc");
+        assert_eq!(url("http://h/p/", &["events", ".."]), "http://h/p/v1/events/-");
+    }
+
+    #[test]
+    fn a_claim_may_take_as_long_as_it_waits_and_a_call_more() {
+        let client = Client::new("http://h", "k").unwrap().with_call_timeout(Duration::from_secs(2));
+        let limit = |wait| {
+            let call = Call { wait, ..Call::post(&["events"], ()) };
+            client.prepare(call).build().unwrap().timeout().copied()
+        };
+        assert_eq!(limit(Duration::ZERO), Some(Duration::from_secs(2)));
+        assert_eq!(limit(Duration::from_secs(20)), Some(Duration::from_secs(22)));
+    }
+
+    #[test]
+    fn an_address_that_cannot_be_served_is_refused_with_its_reason() {
+        for bad in ["127.0.0.1:7480", "https://h", "ftp://h", "http://user:pw@h", ""] {
+            assert!(matches!(Client::new(bad, "k"), Err(Error::Setup { .. })), "{bad}");
+        }
+        assert!(matches!(Client::new("http://h", "line\nbreak"), Err(Error::Setup { .. })));
+    }
+
+    #[test]
+    fn debug_does_not_show_the_key() {
+        let client = Client::new("http://h", "nvk_secret").unwrap();
+        assert!(!format!("{client:?}").contains("nvk_secret"));
+    }
+}
