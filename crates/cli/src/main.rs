@@ -1,2 +1,90 @@
-//! x
-fn main() {}
+//! `naven`: the server of Naven Events and its command line.
+//!
+//! Lives here: the way from arguments to a command to an exit code. Not here: what the commands do.
+
+mod arguments;
+mod claim;
+mod config_file;
+mod connection;
+mod dev;
+mod environment;
+mod exit;
+mod key;
+mod logs;
+mod print;
+mod publish;
+mod secret_file;
+mod serve;
+mod settings;
+mod settle;
+mod signals;
+mod smoke;
+
+use std::future::Future;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Parser;
+use tokio::runtime::Runtime;
+
+use crate::arguments::{Arguments, Command};
+use crate::exit::Failure;
+use crate::settings::Settings;
+
+fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            print::error(&failure);
+            failure.code()
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<(), Failure> {
+    let log = arguments.log.as_deref();
+    match arguments.command {
+        Command::Serve(args) => {
+            let settings = Settings::resolve(args)?;
+            logs::start(log.or(settings.log.as_deref()), logs::OF_A_SERVER)?;
+            block_on(serve::run(settings))
+        }
+        Command::Dev(args) => {
+            let settings = Settings::resolve(args)?;
+            logs::start(log.or(settings.log.as_deref()), logs::OF_A_SERVER)?;
+            block_on(dev::run(settings))
+        }
+        Command::Smoke(args) => as_client(log, smoke::run(args)),
+        Command::Key(command) => key::run(command),
+        Command::Publish(args) => as_client(log, publish::run(args)),
+        Command::Claim(args) => as_client(log, claim::run(args)),
+        Command::Ack(args) => as_client(log, settle::ack(args)),
+        Command::Nack(args) => as_client(log, settle::nack(args)),
+    }
+}
+
+fn as_client(log: Option<&str>, command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    logs::start(log, logs::OF_A_CLIENT)?;
+    block_on(command)
+}
+
+fn block_on(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("the process cannot start its threads")?;
+    let mut threads = Threads(Some(runtime));
+    threads.0.as_mut().expect("they are taken by drop alone").block_on(command)
+}
+
+/// The runtime. What still runs when it is dropped, such as a read of standard input, does not hold up
+/// the end of the process, not even where a panic brings it about.
+struct Threads(Option<Runtime>);
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}

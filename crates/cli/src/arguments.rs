@@ -1,0 +1,47 @@
+//! The command line as a whole: its commands and what all of them take.
+//!
+//! Lives here: the tree. Not here: each command's own arguments, which stand in its file.
+
+use clap::{Parser, Subcommand};
+
+use crate::claim::ClaimArgs;
+use crate::key::KeyCommand;
+use crate::publish::PublishArgs;
+use crate::settings::ServerArgs;
+use crate::settle::{AckArgs, NackArgs};
+use crate::smoke::SmokeArgs;
+
+/// Naven Events: a durable event queue.
+#[derive(Debug, Parser)]
+#[command(name = "naven", version, about, max_term_width = 100)]
+pub(crate) struct Arguments {
+    /// What to log on stderr: off, error, warn, info, debug, trace, or a filter such as
+    /// `info,naven_server=debug`. The server's default is info, other commands' warn.
+    #[arg(long, global = true, env = "NAVEN_LOG", value_name = "FILTER")]
+    pub(crate) log: Option<String>,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// One command.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the server.
+    Serve(ServerArgs),
+    /// Run a server to try things on: a queue `demo`, a key, and lines to paste.
+    Dev(ServerArgs),
+    /// Prove the guarantees against a throw-away server, or against a running one.
+    Smoke(SmokeArgs),
+    /// Make keys.
+    #[command(subcommand)]
+    Key(KeyCommand),
+    /// Publish an event.
+    Publish(PublishArgs),
+    /// Claim due events under a lease.
+    Claim(ClaimArgs),
+    /// Say that an event is finished.
+    Ack(AckArgs),
+    /// Say that an attempt at an event failed.
+    Nack(NackArgs),
+}

@@ -1,0 +1,92 @@
+//! Which server a client command talks to, and under which key.
+//!
+//! Lives here: the arguments that client commands share. Not here: the calls.
+
+use std::io::Read;
+
+use anyhow::Context;
+use clap::Args;
+use naven_client::{Client, Error};
+
+use crate::exit::Failure;
+use crate::print::Output;
+
+/// Where `serve` listens by default, as a client writes it.
+pub(crate) const DEFAULT_URL: &str = "http://127.0.0.1:7480";
+
+/// The server, the key, and how to show what it answers.
+#[derive(Debug, Args)]
+pub(crate) struct Connection {
+    /// The server's address.
+    #[arg(long, env = "NAVEN_API_URL", default_value = DEFAULT_URL)]
+    url: String,
+
+    /// The key. Better in the variable: arguments show in process lists.
+    #[arg(long, env = "NAVEN_API_KEY", hide_env_values = true)]
+    key: Option<String>,
+
+    /// How to print: table on a terminal and jsonl in a pipe, unless it is named.
+    #[arg(long, value_enum)]
+    output: Option<Output>,
+}
+
+impl Connection {
+    /// A client for that server.
+    ///
+    /// # Errors
+    /// A usage error where there is no key or the address cannot be served.
+    pub(crate) fn client(&self) -> Result<Client, Failure> {
+        client(&self.url, self.key.as_deref())
+    }
+
+    /// How to print.
+    pub(crate) fn output(&self) -> Output {
+        self.output.unwrap_or_else(Output::for_stdout)
+    }
+}
+
+/// A client for the server at `url` under `key`.
+///
+/// # Errors
+/// A usage error where there is no key or the address cannot be served.
+pub(crate) fn client(url: &str, key: Option<&str>) -> Result<Client, Failure> {
+    let key = key.filter(|key| !key.is_empty());
+    let key = key.ok_or_else(|| Failure::usage("no key: set NAVEN_API_KEY"))?;
+    Client::new(url, key).map_err(Failure::usage)
+}
+
+/// The reply, or the error; where the call may have been carried out all the same, with `advice`.
+///
+/// # Errors
+/// The call's own error.
+pub(crate) fn answered<T>(reply: Result<T, Error>, advice: &str) -> anyhow::Result<T> {
+    reply.map_err(|error| {
+        let may_have_applied = error.may_have_applied();
+        let error = anyhow::Error::new(error);
+        if may_have_applied { anyhow::anyhow!("{error:#} ({advice})") } else { error }
+    })
+}
+
+/// Reads standard input, at most `bytes_max` of it, without the line end that a shell puts there.
+///
+/// # Errors
+/// Where it is longer, cannot be read, or is not UTF-8.
+pub(crate) async fn read_stdin(bytes_max: usize) -> anyhow::Result<String> {
+    read_text(std::io::stdin(), bytes_max).await.context("standard input")
+}
+
+/// Reads `from` to its end, at most `bytes_max` of it, on a thread that may block.
+///
+/// # Errors
+/// Where it is longer, cannot be read, or is not UTF-8.
+pub(crate) async fn read_text(from: impl Read + Send + 'static, bytes_max: usize) -> anyhow::Result<String> {
+    tokio::task::spawn_blocking(move || {
+        let mut text = String::new();
+        let limit = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
+        from.take(limit).read_to_string(&mut text)?;
+        anyhow::ensure!(text.len() <= bytes_max, "longer than {bytes_max} bytes");
+        Ok(text)
+    })
+    .await
+    .context("the reading thread ended")?
+}

@@ -1,0 +1,183 @@
+//! What the server is told: flag over environment over config file over default.
+//!
+//! Lives here: the settings, their defaults and the one place where the sources meet. Not here:
+//! reading the file (`config_file.rs`), what the settings do (`serve.rs`).
+
+use std::fmt::Display;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+
+use crate::config_file::ConfigFile;
+use crate::environment;
+use crate::exit::Failure;
+
+const DEFAULT_DATA: &str = "./naven-data";
+const DEFAULT_HTTP: &str = "127.0.0.1:7480";
+const DEFAULT_REDIS: &str = "127.0.0.1:7379";
+const EMBEDDED: &str = "embedded";
+
+/// Arguments of `naven serve` and `naven dev`. The key comes from NAVEN_ADMIN_KEY or the config file.
+#[derive(Debug, Args)]
+pub(crate) struct ServerArgs {
+    /// The folder that holds everything; made where it is missing. [default: ./naven-data]
+    #[arg(long, env = "NAVEN_DATA", value_name = "DIR")]
+    data: Option<PathBuf>,
+
+    /// Where the HTTP door listens; port 0 picks a free one. [default: 127.0.0.1:7480]
+    #[arg(long, env = "NAVEN_HTTP", value_name = "ADDR")]
+    http: Option<String>,
+
+    /// Where the Redis door listens, or off. This version answers every connection there with an error.
+    /// [default: 127.0.0.1:7379]
+    #[arg(long, env = "NAVEN_REDIS", value_name = "ADDR|off")]
+    redis: Option<String>,
+
+    /// Let the Redis door do without keys; only where it listens on a loopback address.
+    #[arg(long, env = "NAVEN_REDIS_NO_AUTH", value_name = "BOOL",
+          num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    redis_no_auth: Option<bool>,
+
+    /// The storage engine: embedded. [default: embedded]
+    #[arg(long, env = "NAVEN_ENGINE", value_name = "ENGINE", hide_env_values = true)]
+    engine: Option<String>,
+
+    /// A TOML file with these settings, named as the flags but in snake_case.
+    #[arg(long, env = "NAVEN_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// Everything that a server is told.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) data: PathBuf,
+    pub(crate) http: SocketAddr,
+    /// None where the Redis door stays closed.
+    pub(crate) redis: Option<SocketAddr>,
+    pub(crate) redis_no_auth: bool,
+    /// Installed as the key `admin`.
+    pub(crate) admin_key: Option<Secret>,
+    /// The config file's log filter.
+    pub(crate) log: Option<String>,
+}
+
+/// A text that `Debug` hides.
+#[derive(Clone)]
+pub(crate) struct Secret(pub(crate) String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+impl Settings {
+    /// The settings that `args` (with the environment behind them) and the config file make.
+    ///
+    /// # Errors
+    /// A usage error that names the setting and its rule.
+    pub(crate) fn resolve(args: ServerArgs) -> Result<Self, Failure> {
+        let file = args.config.as_deref().map(ConfigFile::read).transpose()?.unwrap_or_default();
+        check_engine(&args.engine.or(file.engine).unwrap_or_else(|| EMBEDDED.to_owned()))?;
+        let http = args.http.or(file.http).unwrap_or_else(|| DEFAULT_HTTP.to_owned());
+        let redis = args.redis.or(file.redis).unwrap_or_else(|| DEFAULT_REDIS.to_owned());
+        let admin_key = environment::admin_key().map_err(Failure::usage)?.or(file.admin_key);
+        let settings = Self {
+            data: args.data.or(file.data).unwrap_or_else(|| DEFAULT_DATA.into()),
+            http: address("http", &http)?,
+            redis: if redis == "off" { None } else { Some(address("redis", &redis)?) },
+            redis_no_auth: args.redis_no_auth.or(file.redis_no_auth).unwrap_or(false),
+            admin_key: admin_key.map(Secret),
+            log: file.log,
+        };
+        if settings.redis_no_auth && settings.redis.is_some_and(|redis| !redis.ip().is_loopback()) {
+            return Err(Failure::usage(
+                "redis-no-auth: only where the Redis door listens on a loopback address such as 127.0.0.1",
+            ));
+        }
+        Ok(settings)
+    }
+}
+
+fn address(name: &str, text: &str) -> Result<SocketAddr, Failure> {
+    parsed(name, text, "expected an IP address and a port, such as 127.0.0.1:7480")
+}
+
+fn parsed<T: FromStr>(name: &str, text: &str, rule: impl Display) -> Result<T, Failure> {
+    text.parse().map_err(|_| Failure::usage(format!("{name}: {rule}, found '{text}'")))
+}
+
+/// The text is not repeated where it may hold a password.
+fn check_engine(engine: &str) -> Result<(), Failure> {
+    if engine == EMBEDDED {
+        Ok(())
+    } else if engine.starts_with("postgres://") || engine.starts_with("postgresql://") {
+        Err(Failure::usage("engine: PostgreSQL is not in this version, whose one engine is 'embedded'"))
+    } else {
+        Err(Failure::usage("engine: expected 'embedded', the one engine of this version"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args() -> ServerArgs {
+        ServerArgs { data: None, http: None, redis: None, redis_no_auth: None, engine: None, config: None }
+    }
+
+    fn refusal(args: ServerArgs) -> String {
+        Settings::resolve(args).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_nobody_names_has_its_default() {
+        let settings = Settings::resolve(args()).unwrap();
+        assert_eq!(settings.data, PathBuf::from("./naven-data"));
+        assert_eq!(settings.http.to_string(), "127.0.0.1:7480");
+        assert_eq!(settings.redis.map(|redis| redis.to_string()).as_deref(), Some("127.0.0.1:7379"));
+        assert!(!settings.redis_no_auth);
+    }
+
+    #[test]
+    fn a_flag_outranks_the_file_and_the_file_the_default() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "http = '127.0.0.1:1'\nredis = 'off'\nadmin_key = 'k'\nlog = 'debug'\n")
+            .unwrap();
+        let args =
+            ServerArgs { http: Some("127.0.0.1:2".to_owned()), config: Some(file.path().into()), ..args() };
+        let settings = Settings::resolve(args).unwrap();
+        assert_eq!(settings.http.port(), 2);
+        assert_eq!(settings.redis, None);
+        assert_eq!(settings.log.as_deref(), Some("debug"));
+        assert_eq!(format!("{:?}", settings.admin_key), "Some(Secret(..))");
+    }
+
+    #[test]
+    fn a_key_of_the_file_that_nobody_knows_is_refused_by_name() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "htpp = '127.0.0.1:1'\n").unwrap();
+        let refusal = refusal(ServerArgs { config: Some(file.path().into()), ..args() });
+        assert!(refusal.contains("htpp"), "{refusal}");
+    }
+
+    #[test]
+    fn the_redis_door_does_without_keys_on_loopback_only() {
+        let no_auth =
+            |redis: &str| ServerArgs { redis: Some(redis.to_owned()), redis_no_auth: Some(true), ..args() };
+        assert!(refusal(no_auth("0.0.0.0:7379")).contains("loopback"));
+        for redis in ["127.0.0.1:7379", "[::1]:7379", "off"] {
+            assert!(Settings::resolve(no_auth(redis)).is_ok(), "{redis}");
+        }
+    }
+
+    #[test]
+    fn an_engine_that_is_not_there_is_refused_without_its_password() {
+        let engine = |engine: &str| ServerArgs { engine: Some(engine.to_owned()), ..args() };
+        let refusal = refusal(engine("postgres://me:pw@db/x"));
+        assert!(refusal.contains("not in this version") && !refusal.contains("pw"), "{refusal}");
+        assert!(Settings::resolve(engine("sqlite")).is_err());
+    }
+}

@@ -1,0 +1,11 @@
+//! `naven smoke`: the guarantees, tried in a few seconds from outside.
+//!
+//! [`command`] runs the [`checks`] against a running server or against a [`throwaway`] one, which can
+//! also be killed.
+
+mod bench;
+mod checks;
+mod command;
+mod throwaway;
+
+pub(crate) use command::{SmokeArgs, run};

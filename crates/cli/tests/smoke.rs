@@ -1,0 +1,41 @@
+//! `naven smoke` against its own server and against a running one.
+//!
+//! Lives here: that it passes, says so in its agreed lines, and fails where it must. Not here: the
+//! guarantees themselves.
+
+mod support;
+
+use support::{Start, key, run};
+
+const LEASES: &str = "ok publish, claim, heartbeat, ack\n\
+    ok an expired lease is redelivered once and the stale ack is 409\n\
+    ok a repeated ack is 200\n";
+const REDIS: &str = "-- both doors see the same event: the Redis door is not in this version yet\n";
+
+#[test]
+fn it_proves_the_guarantees_on_a_server_of_its_own() {
+    let ended = run(&["smoke"], &[]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.stdout, format!("{LEASES}ok kill -9 and restart lose nothing\n{REDIS}"));
+}
+
+#[test]
+fn it_proves_them_on_a_running_server_and_leaves_no_queue() {
+    let naven = Start::serve().ready();
+    let ended = run(&["smoke", "--url", &naven.url()], &[("NAVEN_API_KEY", key())]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let kill = "-- kill -9 and restart lose nothing: only against a throw-away server\n";
+    assert_eq!(ended.stdout, format!("{LEASES}{kill}{REDIS}"));
+    let queues = naven.client().get("/v1/event-queues").success();
+    assert_eq!(queues["items"].as_array().map(Vec::len), Some(0), "{queues}");
+}
+
+#[test]
+fn a_server_that_does_not_let_it_in_fails_every_check() {
+    let naven = Start::serve().ready();
+    let wrong = run(&["key", "generate"], &[]).stdout;
+    let ended = run(&["smoke", "--url", &naven.url(), "--key", wrong.trim()], &[]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert_eq!(ended.stdout.matches("FAILED").count(), 3, "{}", ended.stdout);
+    assert!(ended.stdout.contains("40101 key_invalid"), "{}", ended.stdout);
+}

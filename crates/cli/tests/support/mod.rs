@@ -1,0 +1,16 @@
+//! What black-box tests of the real process share: a server of their own and a small HTTP client.
+//!
+//! [`Naven`] starts `naven serve` on free ports in a temporary folder, kills it and starts it again;
+//! [`Http`] speaks JSON to it over bare sockets, so that a test sees what is on the wire. A test file
+//! says `mod support;` and uses what it needs.
+
+// Each test file is a crate of its own and uses a part of this.
+#![allow(dead_code, unused_imports)]
+
+mod ended;
+mod http;
+mod server;
+
+pub(crate) use ended::{Ended, run, run_with_input};
+pub(crate) use http::{Answer, Http};
+pub(crate) use server::{Naven, Start, key};

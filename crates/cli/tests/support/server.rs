@@ -1,0 +1,263 @@
+//! A server process of a test's own.
+//!
+//! Lives here: starting it until it is ready, signals, `kill -9`, starting again on the same folder.
+//! Not here: talking to it (`http.rs`).
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::ended::{Ended, naven, run};
+use super::http::Http;
+
+/// Longest time until a server is ready or has ended: far above what it takes, for crowded machines.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How a server is to be started.
+pub(crate) struct Start {
+    command: &'static str,
+    args: Vec<String>,
+    folder: Option<PathBuf>,
+    variables: Vec<(String, String)>,
+    has_log_reader: bool,
+}
+
+/// A running server. Dropped, it is killed and its temporary folder removed.
+pub(crate) struct Naven {
+    child: Child,
+    /// The ready line, without its end.
+    pub(crate) ready: String,
+    /// Where the HTTP door listens.
+    pub(crate) http: String,
+    /// What came on stdout after the ready line so far.
+    rest: Arc<Mutex<String>>,
+    stderr: Arc<Mutex<String>>,
+    start: Start,
+    folder: Option<TempDir>,
+}
+
+/// One key for all servers of a test process: making it takes a process of its own.
+pub(crate) fn key() -> &'static str {
+    static KEY: OnceLock<String> = OnceLock::new();
+    KEY.get_or_init(|| run(&["key", "generate"], &[]).stdout.trim().to_owned())
+}
+
+impl Start {
+    /// `naven serve` with the shared [`key`], free ports, and a temporary folder.
+    pub(crate) fn serve() -> Self {
+        Self::command_named("serve").env("NAVEN_ADMIN_KEY", key())
+    }
+
+    /// `naven dev`, without a key from outside.
+    pub(crate) fn dev() -> Self {
+        Self::command_named("dev")
+    }
+
+    fn command_named(command: &'static str) -> Self {
+        Self { command, args: Vec::new(), folder: None, variables: Vec::new(), has_log_reader: true }
+    }
+
+    /// With these further arguments.
+    pub(crate) fn args(mut self, args: &[&str]) -> Self {
+        self.args.extend(args.iter().map(|arg| (*arg).to_owned()));
+        self
+    }
+
+    /// With this variable.
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// With nobody to read what it logs.
+    pub(crate) fn without_log_reader(mut self) -> Self {
+        self.has_log_reader = false;
+        self
+    }
+
+    /// In this folder instead of a temporary one: data is in `naven-data` of it.
+    pub(crate) fn folder(mut self, folder: &Path) -> Self {
+        self.folder = Some(folder.to_owned());
+        self
+    }
+
+    /// Starts it and waits for its ready line.
+    pub(crate) fn ready(self) -> Naven {
+        self.try_ready().unwrap_or_else(|ended| panic!("the server ended before it was ready: {ended:?}"))
+    }
+
+    /// Starts it; how it ended, where it did so before it was ready.
+    pub(crate) fn try_ready(mut self) -> Result<Naven, Ended> {
+        let mut temporary = None;
+        if self.folder.is_none() {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            self.folder = Some(folder.path().to_owned());
+            temporary = Some(folder);
+        }
+        let mut naven = spawn(self);
+        naven.folder = temporary;
+        naven.wait_until_ready()
+    }
+
+    fn command(&self) -> Command {
+        let mut command = naven();
+        command.arg(self.command);
+        for (name, by_default) in [("--http", "127.0.0.1:0"), ("--redis", "127.0.0.1:0")] {
+            if !self.args.iter().any(|arg| arg == name) {
+                command.args([name, by_default]);
+            }
+        }
+        command.args(&self.args).envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.current_dir(self.folder.as_ref().expect("a folder was chosen"));
+        command
+    }
+}
+
+fn spawn(start: Start) -> Naven {
+    let mut command = start.command();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("naven starts");
+    let stderr = Arc::new(Mutex::new(String::new()));
+    let log = child.stderr.take().expect("stderr is piped");
+    if start.has_log_reader {
+        collect(log, Arc::clone(&stderr));
+    }
+    Naven {
+        child,
+        ready: String::new(),
+        http: String::new(),
+        rest: Arc::default(),
+        stderr,
+        start,
+        folder: None,
+    }
+}
+
+/// Reads to the end on a thread of its own, so that the server never waits for a full pipe.
+fn collect(from: impl Read + Send + 'static, into: Arc<Mutex<String>>) {
+    std::thread::spawn(move || {
+        for line in BufReader::new(from).lines().map_while(Result::ok) {
+            let mut text = into.lock().expect("no holder of this lock panics");
+            text.push_str(&line);
+            text.push('\n');
+        }
+    });
+}
+
+impl Naven {
+    fn wait_until_ready(mut self) -> Result<Self, Ended> {
+        let mut stdout = BufReader::new(self.child.stdout.take().expect("stdout is piped"));
+        let (sender, first) = mpsc::channel();
+        let rest = Arc::clone(&self.rest);
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            let read = stdout.read_line(&mut line);
+            sender.send(read.map(|_| line)).ok();
+            collect(stdout, rest);
+        });
+        let line = first.recv_timeout(PATIENCE).expect("a ready line in time").expect("stdout can be read");
+        if line.is_empty() {
+            return Err(self.ended());
+        }
+        self.ready = line.trim_end_matches('\n').to_owned();
+        let http = self.ready.split(' ').find_map(|part| part.strip_prefix("http="));
+        self.http = http.unwrap_or_else(|| panic!("not a ready line: {line}")).to_owned();
+        Ok(self)
+    }
+
+    /// The address as clients take it.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.http)
+    }
+
+    /// A client with the shared [`key`].
+    pub(crate) fn client(&self) -> Http {
+        Http::new(&self.http, key())
+    }
+
+    /// The folder that the data lies in.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.cwd().join("naven-data")
+    }
+
+    /// The folder that the process was started in.
+    pub(crate) fn cwd(&self) -> &Path {
+        self.start.folder.as_deref().expect("a folder was chosen")
+    }
+
+    /// The process' id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it logged so far.
+    pub(crate) fn stderr(&self) -> String {
+        self.stderr.lock().expect("no holder of this lock panics").clone()
+    }
+
+    /// What it printed after the ready line so far.
+    pub(crate) fn stdout(&self) -> String {
+        self.rest.lock().expect("no holder of this lock panics").clone()
+    }
+
+    /// Sends it a signal: `TERM`, `INT`, `STOP`, `CONT`.
+    pub(crate) fn signal(&self, name: &str) {
+        let status = Command::new("kill").args([&format!("-{name}"), &self.pid().to_string()]).status();
+        assert!(status.expect("there is a kill command").success(), "the process is there to be signalled");
+    }
+
+    /// Ends it as a power cut would end the process: `kill -9`.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().expect("the process is there to be killed");
+        self.child.wait().expect("a killed process ends");
+    }
+
+    /// Kills it where it still runs, and starts it again on the same folder, with new free ports.
+    pub(crate) fn restart(mut self) -> Self {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let folder = self.folder.take();
+        let start = Start {
+            command: self.start.command,
+            args: std::mem::take(&mut self.start.args),
+            folder: self.start.folder.clone(),
+            variables: std::mem::take(&mut self.start.variables),
+            has_log_reader: self.start.has_log_reader,
+        };
+        let mut next = start.ready();
+        next.folder = folder;
+        next
+    }
+
+    /// Waits for its end.
+    pub(crate) fn ended(mut self) -> Ended {
+        let (sender, over) = mpsc::channel::<()>();
+        let pid = self.pid();
+        // Where it does not end in time, this thread ends it, and the test sees no exit code.
+        let watch = std::thread::spawn(move || {
+            if over.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
+                Command::new("kill").args(["-KILL", &pid.to_string()]).status().ok();
+            }
+        });
+        let status = self.child.wait().expect("the process can be waited for");
+        drop(sender);
+        watch.join().expect("the watch does not panic");
+        Ended { code: status.code(), stdout: self.stdout(), stderr: self.stderr() }
+    }
+}
+
+impl Drop for Naven {
+    fn drop(&mut self) {
+        // One that has ended already needs no killing.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
