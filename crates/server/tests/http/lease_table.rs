@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::Factory;
+use crate::raw::Answer;
 use crate::test_server::TestServer;
 
 /// What one cell answers: a code, and for successes the state and whether it was a repetition.
@@ -131,40 +132,35 @@ const ROWS: &[Row] = &[
 ];
 
 pub(crate) async fn every_cell_that_has_a_verb(factory: Factory) {
-    for row in ROWS {
+    let server = TestServer::start(factory).await;
+    for (at, row) in ROWS.iter().enumerate() {
         for (verb, cell) in [("heartbeat", row.heartbeat), ("ack", row.ack), ("nack", row.nack)] {
-            let server = TestServer::start(factory).await;
-            server.queue("q", (row.settings)()).await;
-            let (id, body) = reach(&server, row.state).await;
+            let queue = format!("q{at}-{verb}");
+            server.queue(&queue, (row.settings)()).await;
+            let (id, body) = reach(&server, &queue, row.state).await;
             let answer = server.post(&format!("/v1/events/{id}/{verb}"), body).await;
-            let place = format!("{} / {verb}", row.name);
-            match cell {
-                Code(code) => assert_eq!(answer.code(), code, "{place}"),
-                Beat(state) => assert_eq!(answer.data()["state"], state, "{place}"),
-                Acked(replayed) => {
-                    assert_eq!(
-                        (&answer.data()["state"], &answer.data()["replayed"]),
-                        (&json!("done"), &json!(replayed)),
-                        "{place}"
-                    );
-                }
-                Nacked(state, replayed) => {
-                    assert_eq!(
-                        (&answer.data()["state"], &answer.data()["replayed"]),
-                        (&json!(state), &json!(replayed)),
-                        "{place}"
-                    );
-                }
-            }
-            server.running.shutdown().await;
+            check(&answer, cell, &format!("{} / {verb}", row.name));
         }
     }
 }
 
-/// Brings an event of the queue `q` to `state`, and gives the path's id and the body of a call.
-async fn reach(server: &TestServer, state: State) -> (String, Value) {
-    let id = server.publish("q", 1).await;
-    let claim = server.claim("q", 10).await;
+fn check(answer: &Answer, cell: Cell, place: &str) {
+    let told = |state: &str, replayed: bool| {
+        let data = answer.data();
+        assert_eq!((&data["state"], &data["replayed"]), (&json!(state), &json!(replayed)), "{place}");
+    };
+    match cell {
+        Code(code) => assert_eq!(answer.code(), code, "{place}"),
+        Beat(state) => assert_eq!(answer.data()["state"], state, "{place}"),
+        Acked(replayed) => told("done", replayed),
+        Nacked(state, replayed) => told(state, replayed),
+    }
+}
+
+/// Brings an event of `queue` to `state`, and gives the path's id and the body of a call.
+async fn reach(server: &TestServer, queue: &str, state: State) -> (String, Value) {
+    let id = server.publish(queue, 1).await;
+    let claim = server.claim(queue, 10).await;
     let mut body = json!({ "leaseToken": claim["leaseToken"] });
     let settle = async |verb: &str, more: Value| {
         assert_eq!(server.settle(verb, &claim, more).await.code(), 0);
@@ -175,7 +171,7 @@ async fn reach(server: &TestServer, state: State) -> (String, Value) {
         State::Expired => server.advance(10),
         State::Redelivered | State::DoneByAnother => {
             server.advance(10);
-            let other = server.claim("q", 10).await;
+            let other = server.claim(queue, 10).await;
             assert_eq!(other["event"]["id"], claim["event"]["id"]);
             if matches!(state, State::DoneByAnother) {
                 assert_eq!(server.settle("ack", &other, json!({})).await.code(), 0);
@@ -187,14 +183,17 @@ async fn reach(server: &TestServer, state: State) -> (String, Value) {
         State::Released => settle("nack", json!({ "mode": "release" })).await,
         State::UsedUpByExpiry => {
             server.advance(10);
-            assert_eq!(server.claim("q", 10).await, Value::Null);
+            assert_eq!(server.claim(queue, 10).await, Value::Null);
         }
         State::Redriven => {
             settle("nack", json!({ "mode": "fatal" })).await;
             assert_eq!(server.call("POST", &format!("/v1/events/{id}/redrive"), None).await.code(), 0);
         }
         State::QueueDeleted => {
-            assert_eq!(server.call("DELETE", "/v1/event-queues/q?force=true", None).await.code(), 0);
+            assert_eq!(
+                server.call("DELETE", &format!("/v1/event-queues/{queue}?force=true"), None).await.code(),
+                0
+            );
         }
         State::AtTheBound => {
             server.advance(8);
@@ -203,7 +202,7 @@ async fn reach(server: &TestServer, state: State) -> (String, Value) {
             assert!(beat["leaseExpiresAt"].as_str().unwrap() > claimed_at, "extended, and cut to the bound");
             server.advance(4);
         }
-        State::WrongPath => return (server.publish("q", 2).await, body),
+        State::WrongPath => return (server.publish(queue, 2).await, body),
         State::NoToken => body = json!({}),
         State::BadToken => body = json!({ "leaseToken": "not-a-token" }),
         State::TokenOfOtherKind => body = json!({ "leaseToken": 7 }),
@@ -216,6 +215,7 @@ async fn reach(server: &TestServer, state: State) -> (String, Value) {
 pub(crate) async fn no_cell_is_forgotten(factory: Factory) {
     // Rows that several names above stand for are counted once by the contract.
     assert_eq!((ROWS.len(), MISSING.len()), (19, 9), "a new verb moves its row from the list to the table");
+    let server = TestServer::start(factory).await;
     // A release repeated, and a fail or fatal repeated as the other, are cells of their own.
     for (first, second, code, state) in [
         ("release", "release", 0, "ready"),
@@ -225,10 +225,10 @@ pub(crate) async fn no_cell_is_forgotten(factory: Factory) {
         ("fail", "fatal", 0, "retrying"),
         ("fatal", "fail", 0, "dead"),
     ] {
-        let server = TestServer::start(factory).await;
-        server.queue("q", json!({})).await;
-        server.publish("q", 1).await;
-        let claim = server.claim("q", 10).await;
+        let queue = format!("{first}-{second}");
+        server.queue(&queue, json!({})).await;
+        server.publish(&queue, 1).await;
+        let claim = server.claim(&queue, 10).await;
         let earlier = server.settle("nack", &claim, json!({ "mode": first })).await.data();
         let answer = server.settle("nack", &claim, json!({ "mode": second })).await;
         assert_eq!(answer.code(), code, "{second} after {first}");

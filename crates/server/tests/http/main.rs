@@ -46,7 +46,9 @@ fn memory(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Fresh {
 fn embedded(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Fresh {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let disk = RealDisk::open(folder.path()).expect("the folder is ours");
-    let engine = Embedded::open(Arc::new(disk), Options::default(), clock, random);
+    // Small pieces: many tests make many stores.
+    let options = Options { segment_bytes: Some(1 << 20), ..Options::default() };
+    let engine = Embedded::open(Arc::new(disk), options, clock, random);
     Fresh::new(engine.expect("an empty folder takes a store")).with_guard(folder)
 }
 

@@ -42,16 +42,18 @@ pub(crate) async fn a_lease_whose_answer_was_not_taken_goes_back(factory: Factor
     server.queue("q", json!({})).await;
     let client = server.begin_claim("q", 20).await;
     server.until_waiting(1).await;
-    server.engine.break_with(Fault::Late(300));
-    // The event is published at once, and leased to the waiter at once; all answers take 300 ms.
+    server.engine.break_with(Fault::Late(1_500));
+    // The event is published and leased to the waiter at once; the answers take their time.
     let hang_up = async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        while server.get("/v1/event-queues/q").await.data()["counts"]["leased"] != 1 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
         reset(client);
     };
     tokio::join!(server.publish("q", 1), hang_up);
     server.engine.heal();
     let mut claim = Value::Null;
-    for _ in 0..200 {
+    for _ in 0..1_000 {
         claim = server.claim("q", 900).await;
         if claim != Value::Null {
             break;
