@@ -37,12 +37,12 @@ enum Call {
 
 impl Call {
     fn step(&self, by: Bearer) -> Step {
-        let seconds = |s: u32| LeaseSeconds::try_from(s).unwrap();
+        let seconds = |s: u32| LeaseSeconds::try_from(s).expect("scripts stay within the bounds of leases");
         match *self {
             Self::Extend(s) => Step::Extend { by, hold: seconds(s) },
             Self::Ack => Step::Ack { by },
             Self::Fail(delay, draw) => {
-                let delay = delay.map(|s| DelaySeconds::try_from(s).unwrap());
+                let delay = delay.map(|s| DelaySeconds::try_from(s).expect("in bounds"));
                 Step::Fail { by, failure: Failure { error: Some(ErrorText::new("no")), delay, draw } }
             }
             Self::Fatal => Step::Fatal { by, error: None },
@@ -114,7 +114,7 @@ impl World {
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
-    let seconds = |s: u32| LeaseSeconds::try_from(s).unwrap();
+    let seconds = |s: u32| LeaseSeconds::try_from(s).expect("scripts stay within the bounds of leases");
     let take = move |hold| Step::Take { hold, consumer: None };
     prop_oneof![
         4 => (1u32..40).prop_map(move |s| take(Hold::Lease(seconds(s)))),

@@ -24,7 +24,7 @@ pub(crate) fn wall(ms: i64) -> Timestamp {
 }
 
 pub(crate) fn seconds(seconds: i64) -> LeaseSeconds {
-    LeaseSeconds::try_from(seconds as u32).unwrap()
+    LeaseSeconds::try_from(seconds as u32).expect("tests stay within the bounds of leases")
 }
 
 pub(crate) fn error(text: &str) -> Option<ErrorText> {
@@ -32,7 +32,9 @@ pub(crate) fn error(text: &str) -> Option<ErrorText> {
 }
 
 pub(crate) fn failing(error: Option<ErrorText>, delay_s: Option<u32>) -> Failure {
-    Failure { error, delay: delay_s.map(|s| DelaySeconds::try_from(s).unwrap()), draw: u32::MAX }
+    let seconds = |s| DelaySeconds::try_from(s).expect("tests stay within the bounds of delays");
+    let delay = delay_s.map(seconds);
+    Failure { error, delay, draw: u32::MAX }
 }
 
 /// What each call on a delivery is named by: the last holder makes it.

@@ -70,13 +70,11 @@ pub fn places_rise_whatever_the_wall_clock_does(bench: &Bench) {
     assert_eq!(place(4), Some(Place { ms: ms + 1, seq: 0 }));
 }
 
-pub fn events_published_after_a_step_back_are_neither_lost_nor_twice(bench: &Bench) {
+pub fn events_that_nobody_held_yet_come_by_place_even_after_a_step_back(bench: &Bench) {
     bench.queue("mail");
-    let mut sent = vec![bench.publish("mail", 1), bench.publish("mail", 2)];
+    let mut sent = bench.publish_some("mail", 2);
     bench.clock.step_wall_ms(-HOUR_MS);
     sent.push(bench.publish("mail", 3));
-    let mut got: Vec<_> = bench.claim_up_to("mail", 9).iter().map(|grant| grant.event).collect();
-    got.sort();
-    sent.sort();
+    let got: Vec<_> = bench.claim_up_to("mail", 9).iter().map(|grant| grant.event).collect();
     assert_eq!(got, sent);
 }

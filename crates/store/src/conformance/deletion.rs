@@ -95,6 +95,19 @@ pub fn what_a_deleted_queue_had_not_finished_is_its_dead_letters(bench: &Bench) 
     assert_eq!(bench.ask(redrive(dead)), Err(Refused::WrongState.into()));
 }
 
+pub fn nothing_becomes_due_in_a_deleted_queue(bench: &Bench) {
+    bench.queue("mail");
+    bench.publish_due("mail", 1, Due::In(5.try_into().expect("in bounds")));
+    bench.publish_some("mail", 2);
+    let grants = bench.claim_up_to("mail", 2);
+    bench.must(&grants[0], fail_in("x", 5));
+    bench.ask(delete("mail", true)).expect("it is there");
+    let before = bench.event(grants[1].event);
+    bench.after(60);
+    assert_eq!(bench.tend().rows, 0);
+    assert_eq!(bench.event(grants[1].event), before);
+}
+
 pub fn even_who_acked_is_told_that_the_queue_is_gone(bench: &Bench) {
     bench.queue("mail");
     bench.publish("mail", 1);

@@ -2,11 +2,13 @@
 //!
 //! Lives here: what happens with time. Not here: what other callers are told (`settling.rs`).
 
+use naven_api::limits::CLAIM_EXPIRES_MAX;
 use naven_core::{DeadReason, Ending, View};
 
-use super::bench::{Bench, beat, claim};
+use super::bench::{Bench, append, beat, claim};
+use crate::engine::{Budget, Tended};
 use crate::reply::Refused;
-use crate::txn::SettleStep;
+use crate::txn::{Due, SettleStep, Txn};
 
 pub fn a_heartbeat_moves_the_end_and_keeps_the_token(bench: &Bench) {
     bench.queue("mail");
@@ -70,6 +72,30 @@ pub fn tending_expires_leases_before_anybody_claims(bench: &Bench) {
     let delivery = bench.delivery(event);
     assert_eq!((delivery.state, delivery.expiries), (View::Ready, 1));
     assert_eq!(delivery.next_attempt_at, Some(bench.wall()), "an expiry is due at once");
+}
+
+pub fn tending_keeps_to_its_budget_and_says_that_more_waits(bench: &Bench) {
+    bench.queue("mail");
+    bench.publish_some("mail", 3);
+    bench.claim_up_to("mail", 3);
+    bench.after(30);
+    let tend = |rows| bench.block_on(bench.engine.tend(Budget { rows })).expect("the engine runs");
+    assert_eq!(tend(1), Tended { rows: 1, more: true });
+    assert_eq!(bench.view("mail").counts.of(View::Leased), 2);
+    assert_eq!(tend(100), Tended { rows: 2, more: false });
+}
+
+pub fn a_claim_expires_no_more_leases_than_its_bound(bench: &Bench) {
+    bench.queue("mail");
+    let held = CLAIM_EXPIRES_MAX as u64 + 1;
+    bench.submit(Txn::each((0..held).map(|_| append("mail", "{}", Due::Now))));
+    while !bench.claim_up_to("mail", 100).is_empty() {}
+    bench.after(30);
+    bench.claim("mail");
+    let counts = bench.view("mail").counts;
+    assert_eq!((counts.of(View::Leased), counts.of(View::Ready)), (2, held - 2), "one is left for the next");
+    bench.claim("mail");
+    assert_eq!(bench.view("mail").counts.of(View::Leased), 2);
 }
 
 pub fn an_expiry_goes_behind_what_became_due_before_it(bench: &Bench) {

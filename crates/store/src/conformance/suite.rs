@@ -31,7 +31,7 @@ macro_rules! conformance {
                 a_step_forwards_makes_due_what_was_to_come
                 a_step_back_delays_what_was_to_come_and_hides_nothing_that_was_due
                 places_rise_whatever_the_wall_clock_does
-                events_published_after_a_step_back_are_neither_lost_nor_twice
+                events_that_nobody_held_yet_come_by_place_even_after_a_step_back
             }
             counts {
                 every_event_is_counted_once_wherever_it_stands
@@ -58,6 +58,7 @@ macro_rules! conformance {
                 a_queue_of_done_events_is_deleted_without_force
                 a_deleted_queue_is_found_no_more
                 what_a_deleted_queue_had_not_finished_is_its_dead_letters
+                nothing_becomes_due_in_a_deleted_queue
                 even_who_acked_is_told_that_the_queue_is_gone
                 a_queue_made_again_under_the_name_shares_nothing_with_the_old
             }
@@ -81,6 +82,8 @@ macro_rules! conformance {
                 a_lease_s_end_is_exclusive
                 an_expired_lease_is_redelivered_at_once_and_counted
                 tending_expires_leases_before_anybody_claims
+                tending_keeps_to_its_budget_and_says_that_more_waits
+                a_claim_expires_no_more_leases_than_its_bound
                 an_expiry_goes_behind_what_became_due_before_it
                 a_lease_that_expires_on_the_last_attempt_is_a_dead_letter
                 the_queue_bounds_the_whole_hold

@@ -10,10 +10,10 @@ use naven_api::Timestamp;
 use naven_core::LeaseTime;
 use naven_store::embedded::disk::{Disk, MemDisk, Site};
 use naven_store::embedded::folder::Folder;
-use naven_store::embedded::log::FIRST_LSN;
+use naven_store::embedded::log::{Batch, BatchKind, FIRST_LSN};
 use naven_store::embedded::storage_error::StorageError;
 
-use super::script::{Dice, Script, Seen, new_store, read};
+use super::script::{Dice, Script, Seen, batch, new_store, read};
 
 /// A batch as it lies in a file: told by the documented format alone.
 #[derive(Debug, Clone, Copy)]
@@ -242,4 +242,30 @@ fn a_batch_of_the_documented_format_is_read_and_one_of_a_newer_format_is_refused
             _ => assert!(matches!(opened, Err(StorageError::Newer { found: 2, .. })), "{opened:?}"),
         }
     }
+}
+
+#[test]
+fn a_batch_of_the_log_beyond_a_cut_never_comes_back_behind_what_takes_the_cut_ones_place() {
+    let (script, mut log) = Script::new(MemDisk::new(), 11);
+    let data =
+        |lsn, byte| Batch { lsn, count: 1, kind: BatchKind::Data, payload: vec![byte; 300], ..batch(1, 0) };
+    log.append(&[data(1, 1)]).unwrap();
+    // One group: that its second batch is there says nothing of its first.
+    log.append(&[data(2, 2), data(3, 3)]).unwrap();
+    drop(log);
+    let name = segments(&script).pop().unwrap();
+    let mut bytes = script.disk.peek(&name).unwrap();
+    let group = &laid_out(&bytes)[1..];
+    bytes[group[0].offset + 60] ^= 1;
+    script.disk.plant(&name, &bytes);
+
+    let (mut log, recovered, seen) = read(&script.disk, &script.meta, FIRST_LSN).unwrap();
+    assert_eq!((seen.len(), recovered.next_lsn), (1, 2));
+    assert_eq!(recovered.cut_bytes, (group[1].end - group[0].offset) as u64);
+    // It takes just the room of what was cut, so the batch after that would follow it again.
+    log.append(&[data(2, 9)]).unwrap();
+    drop(log);
+    let (_, recovered, seen) = read(&script.disk, &script.meta, FIRST_LSN).unwrap();
+    assert_eq!(seen, [data(1, 1), data(2, 9)].each_ref().map(Seen::from));
+    assert_eq!(recovered.cut_bytes, 0);
 }
