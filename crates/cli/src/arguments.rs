@@ -13,11 +13,10 @@ use crate::smoke::SmokeArgs;
 
 /// Naven Events: a durable event queue.
 #[derive(Debug, Parser)]
-#[command(name = "naven", version, about, max_term_width = 100)]
+#[command(name = "naven", version, about)]
 pub(crate) struct Arguments {
-    /// What to log on stderr: off, error, warn, info, debug, trace, or a filter such as
-    /// `info,naven_server=debug`. The server's default is info, other commands' warn.
-    #[arg(long, global = true, env = "NAVEN_LOG", value_name = "FILTER")]
+    /// What to log on stderr: off, error, warn, info, debug, trace, or a filter for modules.
+    #[arg(long, global = true, env = "NAVEN_LOG", value_name = "FILTER", display_order = 900)]
     pub(crate) log: Option<String>,
 
     #[command(subcommand)]

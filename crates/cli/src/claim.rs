@@ -17,9 +17,6 @@ const ADVICE: &str = "an event may have been leased: it comes back when that lea
 /// Arguments of `naven claim`.
 #[derive(Debug, Args)]
 pub(crate) struct ClaimArgs {
-    #[command(flatten)]
-    connection: Connection,
-
     /// The queue, by name or id.
     #[arg(long, env = "NAVEN_QUEUE_ID")]
     queue: String,
@@ -39,6 +36,9 @@ pub(crate) struct ClaimArgs {
     /// Who claims, for people.
     #[arg(long, value_name = "NAME")]
     consumer_id: Option<ConsumerId>,
+
+    #[command(flatten)]
+    connection: Connection,
 }
 
 /// Claims and prints what came. That nothing came is no failure.

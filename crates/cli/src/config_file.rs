@@ -17,6 +17,7 @@ pub(crate) struct ConfigFile {
     pub(crate) redis: Option<String>,
     pub(crate) redis_no_auth: Option<bool>,
     pub(crate) engine: Option<String>,
+    pub(crate) segment_bytes: Option<u64>,
     pub(crate) log: Option<String>,
     pub(crate) admin_key: Option<String>,
 }

@@ -23,9 +23,6 @@ const PAYLOAD_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Arguments of `naven publish`.
 #[derive(Debug, Args)]
 pub(crate) struct PublishArgs {
-    #[command(flatten)]
-    connection: Connection,
-
     /// The queue, by name or id.
     #[arg(long, env = "NAVEN_QUEUE_ID")]
     queue: String,
@@ -49,6 +46,9 @@ pub(crate) struct PublishArgs {
     /// A name and value that travel with it; may be given up to 32 times.
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = header)]
     headers: Vec<(String, String)>,
+
+    #[command(flatten)]
+    connection: Connection,
 }
 
 /// Publishes and prints the event.

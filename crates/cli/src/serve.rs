@@ -130,10 +130,11 @@ impl Serving {
 /// Opens the data folder, which may take as long as its log is.
 async fn open_engine(settings: &Settings) -> Result<Arc<dyn Engine>, Failure> {
     let folder = settings.data.clone();
+    let options = Options { segment_bytes: settings.segment_bytes, ..Options::default() };
     let open = move || {
         let disk = Arc::new(RealDisk::open(&folder)?);
         let (clock, random) = (Arc::new(SystemClock::new()), Arc::new(SystemRandom));
-        Embedded::open(disk, Options::default(), clock, random)
+        Embedded::open(disk, options, clock, random)
     };
     let opened = tokio::task::spawn_blocking(open).await.context("the thread that opens the data folder")?;
     let engine = opened.map_err(|error| {

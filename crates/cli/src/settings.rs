@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
+use naven_store::embedded::log::segment::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
 
 use crate::config_file::ConfigFile;
 use crate::environment;
@@ -44,6 +45,11 @@ pub(crate) struct ServerArgs {
     #[arg(long, env = "NAVEN_ENGINE", value_name = "ENGINE", hide_env_values = true)]
     engine: Option<String>,
 
+    /// Length of a new store's log files in bytes, a power of two from 262144 to 67108864. [default: by
+    /// the free space]
+    #[arg(long, env = "NAVEN_SEGMENT_BYTES", value_name = "N")]
+    segment_bytes: Option<u64>,
+
     /// A TOML file with these settings, named as the flags but in snake_case.
     #[arg(long, env = "NAVEN_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
@@ -59,6 +65,8 @@ pub(crate) struct Settings {
     pub(crate) redis_no_auth: bool,
     /// Installed as the key `admin`.
     pub(crate) admin_key: Option<Secret>,
+    /// None: by the disk's free space.
+    pub(crate) segment_bytes: Option<u64>,
     /// The config file's log filter.
     pub(crate) log: Option<String>,
 }
@@ -90,12 +98,20 @@ impl Settings {
             redis: if redis == "off" { None } else { Some(address("redis", &redis)?) },
             redis_no_auth: args.redis_no_auth.or(file.redis_no_auth).unwrap_or(false),
             admin_key: admin_key.map(Secret),
+            segment_bytes: args.segment_bytes.or(file.segment_bytes),
             log: file.log,
         };
         if settings.redis_no_auth && settings.redis.is_some_and(|redis| !redis.ip().is_loopback()) {
             return Err(Failure::usage(
                 "redis-no-auth: only where the Redis door listens on a loopback address such as 127.0.0.1",
             ));
+        }
+        let possible = SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX;
+        if settings.segment_bytes.is_some_and(|bytes| !(possible.contains(&bytes) && bytes.is_power_of_two()))
+        {
+            return Err(Failure::usage(format!(
+                "segment-bytes: expected a power of two from {SEGMENT_BYTES_MIN} to {SEGMENT_BYTES_MAX}"
+            )));
         }
         Ok(settings)
     }
@@ -125,7 +141,15 @@ mod tests {
     use super::*;
 
     fn args() -> ServerArgs {
-        ServerArgs { data: None, http: None, redis: None, redis_no_auth: None, engine: None, config: None }
+        ServerArgs {
+            data: None,
+            http: None,
+            redis: None,
+            redis_no_auth: None,
+            engine: None,
+            segment_bytes: None,
+            config: None,
+        }
     }
 
     fn refusal(args: ServerArgs) -> String {
@@ -170,6 +194,17 @@ mod tests {
         assert!(refusal(no_auth("0.0.0.0:7379")).contains("loopback"));
         for redis in ["127.0.0.1:7379", "[::1]:7379", "off"] {
             assert!(Settings::resolve(no_auth(redis)).is_ok(), "{redis}");
+        }
+    }
+
+    #[test]
+    fn log_files_are_a_power_of_two_within_bounds() {
+        let of = |bytes| Settings::resolve(ServerArgs { segment_bytes: Some(bytes), ..args() });
+        for good in [262_144, 67_108_864] {
+            assert!(of(good).is_ok(), "{good}");
+        }
+        for bad in [0, 131_072, 262_145, 134_217_728] {
+            assert!(of(bad).is_err(), "{bad}");
         }
     }
 

@@ -26,7 +26,13 @@ struct Held {
 
     /// The claim's leaseToken, or `-` for standard input. Better there or in the variable: arguments
     /// show in process lists.
-    #[arg(long, env = "NAVEN_LEASE_TOKEN", hide_env_values = true, value_name = "TOKEN|-")]
+    #[arg(
+        long,
+        env = "NAVEN_LEASE_TOKEN",
+        hide_env_values = true,
+        value_name = "TOKEN|-",
+        allow_hyphen_values = true
+    )]
     token: String,
 }
 
@@ -34,21 +40,19 @@ struct Held {
 #[derive(Debug, Args)]
 pub(crate) struct AckArgs {
     #[command(flatten)]
-    connection: Connection,
-    #[command(flatten)]
     held: Held,
+    #[command(flatten)]
+    connection: Connection,
 }
 
 /// Arguments of `naven nack`.
 #[derive(Debug, Args)]
 pub(crate) struct NackArgs {
     #[command(flatten)]
-    connection: Connection,
-    #[command(flatten)]
     held: Held,
 
     /// What went wrong, for people.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     error: Option<String>,
 
     /// When to try again (0 to 315360000); the queue's backoff where it is not given.
@@ -58,6 +62,9 @@ pub(crate) struct NackArgs {
     /// What becomes of the event.
     #[arg(long, value_enum, default_value_t = Mode::Fail)]
     mode: Mode,
+
+    #[command(flatten)]
+    connection: Connection,
 }
 
 /// What becomes of an event that was not finished.

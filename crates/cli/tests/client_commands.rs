@@ -103,6 +103,11 @@ fn a_refusal_names_code_and_fields() {
         "{}",
         ended.stderr
     );
+    // What begins with a hyphen is a token all the same, if a wrong one.
+    let event = json(command(&naven, &["publish", "{}"]));
+    let id = event["id"].as_str().expect("an id");
+    let ended = command(&naven, &["nack", id, "--token", "-x", "--error", "-1 left"]);
+    assert!(ended.stderr.starts_with("error: 40901 lease_lost"), "{}", ended.stderr);
     let ended = command(&naven, &["publish", "{}", "--queue", "nowhere"]);
     assert!(ended.stderr.starts_with("error: 40401 queue_not_found"), "{}", ended.stderr);
 }

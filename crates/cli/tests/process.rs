@@ -74,9 +74,8 @@ fn a_waiting_claim_is_answered_null_when_the_server_stops() {
     let client = naven.client();
     let waiting =
         std::thread::spawn(move || client.post("/v1/event-queues/q/claim", r#"{"waitSeconds":60}"#));
-    while naven.client().get("/v1/system").success()["waiters"]["claims"] != 1 {
-        std::thread::yield_now();
-    }
+    let waits = |naven: &Naven| naven.client().get("/v1/system").success()["waiters"]["claims"] == 1;
+    naven.wait_until("a waiting claim", waits);
     stopped(naven, "TERM");
     assert!(waiting.join().expect("the waiting call returns").success().is_null());
 }
@@ -90,9 +89,7 @@ fn a_second_signal_ends_it_at_once() {
     let head = format!("{head}content-type: application/json\r\nauthorization: Bearer {}\r\n\r\n{{", key());
     std::io::Write::write_all(&mut open, head.as_bytes()).expect("the server reads");
     naven.signal("TERM");
-    while !naven.stderr().contains("stopping") {
-        std::thread::yield_now();
-    }
+    naven.wait_until("the first signal is taken", |naven| naven.stderr().contains("stopping"));
     naven.signal("TERM");
     let ended = naven.ended();
     assert_eq!(ended.code, Some(1), "{ended:?}");

@@ -1,38 +1,49 @@
-//! The README's first session really runs.
+//! The commands of the README and the quick start really run.
 //!
-//! Lives here: taking the session out of the page, comparing it with what `naven dev` prints, and
-//! running it with bash and curl. Not here: the page itself.
+//! Lives here: taking them out of the pages, comparing the session with what `naven dev` prints, and
+//! running them with bash and curl. Not here: the pages themselves.
 
 mod support;
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use support::{Http, Naven, Start};
+use support::{Http, Naven, Start, key};
 
 const README: &str = include_str!("../../../README.md");
+const QUICK_START: &str = include_str!("../../../docs/quickstart.md");
 const SESSION: &str = include_str!("../src/first_event.sh");
 const DEFAULT_URL: &str = "http://127.0.0.1:7480";
 
-/// The README's first bash block that talks to a server.
+/// The bash blocks of a page.
+fn blocks(page: &'static str) -> impl Iterator<Item = &'static str> {
+    page.split("```bash\n").skip(1).filter_map(|rest| Some(rest.split_once("```")?.0))
+}
+
+/// The README's block that talks to a server.
 fn session() -> &'static str {
-    let blocks = README.split("```bash\n").skip(1).filter_map(|rest| rest.split_once("```"));
-    let mut sessions = blocks.map(|(block, _)| block).filter(|block| block.contains("/claim"));
-    sessions.next().expect("the README has a session")
+    blocks(README).find(|block| block.contains("/claim")).expect("the README has a session")
 }
 
 /// Runs `script` where the server runs, and gives what it printed. Fails with the first command that does.
 fn bash(naven: &Naven, script: &str) -> String {
     let output = Command::new("bash")
-        .args(["-euo", "pipefail", "-c", script])
+        .args(["-euo", "pipefail", "-c", &format!("PATH={}:$PATH\n{script}", folder_of_naven().display())])
         .current_dir(naven.cwd())
-        .env_remove("NAVEN_API_URL")
-        .env_remove("NAVEN_API_KEY")
+        .env("NAVEN_API_URL", naven.url())
+        .env("NAVEN_API_KEY", key())
+        .env_remove("NAVEN_QUEUE_ID")
+        .env_remove("NAVEN_LEASE_TOKEN")
         .stdin(Stdio::null())
         .output()
         .expect("there is a bash");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     text
+}
+
+fn folder_of_naven() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_naven")).parent().expect("a binary lies in a folder")
 }
 
 /// Publish, claim and ack were all answered with success, and the queue has one done event.
@@ -61,13 +72,21 @@ fn the_readmes_session_takes_an_event_from_publish_to_ack() {
 #[test]
 fn the_session_that_dev_prints_runs_as_it_is_and_a_second_start_finds_all_in_place() {
     let naven = Start::dev().ready().restart();
-    let printed_session = loop {
-        let printed = naven.stdout();
-        if printed.matches("curl").count() >= 3 && printed.ends_with("\"}\"\n") {
-            let at = printed.find("export ").expect("the session begins with the address");
-            break printed[at..].to_owned();
-        }
-        std::thread::yield_now();
-    };
-    assert_went_through(&naven, &bash(&naven, &printed_session));
+    naven.wait_until("the session is printed", |naven| naven.stdout().ends_with("\"}\"\n"));
+    let printed = naven.stdout();
+    let at = printed.find("export ").expect("the session begins with the address");
+    assert_went_through(&naven, &bash(&naven, &printed[at..]));
+}
+
+#[test]
+fn the_quick_starts_commands_take_an_event_from_publish_to_ack() {
+    let naven = Start::serve().ready();
+    // The other blocks start servers.
+    let talks = |block: &&str| block.contains("$NAVEN_API_URL") || block.contains("naven claim");
+    let script: Vec<&str> = blocks(QUICK_START).filter(talks).collect();
+    assert_eq!(script.len(), 3, "a queue, a publish, a claim with its ack");
+    let printed = bash(&naven, &script.join("\n"));
+    assert!(printed.ends_with("\"replayed\":false}\n"), "{printed}");
+    let queue = naven.client().get("/v1/event-queues/mail").success();
+    assert_eq!((&queue["counts"]["done"], &queue["maxAttempts"]), (&1.into(), &5.into()), "{queue}");
 }

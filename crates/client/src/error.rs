@@ -168,8 +168,9 @@ impl fmt::Display for ApiError {
     /// `40901 lease_lost: another consumer has this event (request req-1)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}: {}", self.code.number(), self.reason, self.message)?;
-        for field in &self.fields {
-            write!(f, "; {}: expected {}", field.path, field.rule)?;
+        // Most messages name the first field already.
+        for field in self.fields.iter().filter(|field| !self.message.contains(&field.path)) {
+            write!(f, "; {}: {}", field.path, field.rule)?;
         }
         if let Some(id) = &self.request_id {
             write!(f, " (request {id})")?;
@@ -233,7 +234,7 @@ mod tests {
         error.fields.push(serde_json::from_str(field).unwrap());
         assert_eq!(
             Error::Api(error).to_string(),
-            "40001 some_reason: no; leaseSeconds: expected an integer from 1 to 43200 (request r1)"
+            "40001 some_reason: no; leaseSeconds: an integer from 1 to 43200 (request r1)"
         );
     }
 }

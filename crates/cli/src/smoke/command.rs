@@ -23,7 +23,7 @@ pub(crate) struct SmokeArgs {
 
     /// A key with all scopes for the running server. Better in the variable: arguments show in
     /// process lists.
-    #[arg(long, env = "NAVEN_API_KEY", hide_env_values = true, requires = "url")]
+    #[arg(long, env = "NAVEN_API_KEY", hide_env_values = true)]
     key: Option<String>,
 }
 

@@ -54,7 +54,9 @@ impl Process {
     async fn start(folder: &TempDir, key: &str) -> anyhow::Result<Self> {
         let executable = std::env::current_exe().context("the path of this executable")?;
         let mut child = Command::new(executable)
-            .args(["serve", "--http", "127.0.0.1:0", "--redis", "off", "--log", "warn", "--data"])
+            .args(["serve", "--http", "127.0.0.1:0", "--redis", "off", "--log", "warn"])
+            // Small log files: a few dozen events need no 256 MiB of zeros first.
+            .args(["--segment-bytes", "1048576", "--data"])
             .arg(folder.path().join("data"))
             .env(environment::ADMIN_KEY, key)
             // What is set for the user's own server is not meant for this one.

@@ -48,6 +48,7 @@ pub(crate) fn naven() -> Command {
         "NAVEN_QUEUE_ID",
         "NAVEN_REDIS",
         "NAVEN_REDIS_NO_AUTH",
+        "NAVEN_SEGMENT_BYTES",
     ] {
         command.env_remove(name);
     }

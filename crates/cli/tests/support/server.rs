@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -16,6 +17,9 @@ use super::http::Http;
 
 /// Longest time until a server is ready or has ended: far above what it takes, for crowded machines.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Log files of a test's server: small, so that a start is quick and a test fills some.
+const SEGMENT_BYTES: &str = "262144";
 
 /// How a server is to be started.
 pub(crate) struct Start {
@@ -36,6 +40,8 @@ pub(crate) struct Naven {
     /// What came on stdout after the ready line so far.
     rest: Arc<Mutex<String>>,
     stderr: Arc<Mutex<String>>,
+    /// They end when the process has closed its outputs.
+    readers: Vec<JoinHandle<()>>,
     start: Start,
     folder: Option<TempDir>,
 }
@@ -106,7 +112,9 @@ impl Start {
     fn command(&self) -> Command {
         let mut command = naven();
         command.arg(self.command);
-        for (name, by_default) in [("--http", "127.0.0.1:0"), ("--redis", "127.0.0.1:0")] {
+        let defaults =
+            [("--http", "127.0.0.1:0"), ("--redis", "127.0.0.1:0"), ("--segment-bytes", SEGMENT_BYTES)];
+        for (name, by_default) in defaults {
             if !self.args.iter().any(|arg| arg == name) {
                 command.args([name, by_default]);
             }
@@ -127,8 +135,10 @@ fn spawn(start: Start) -> Naven {
         .expect("naven starts");
     let stderr = Arc::new(Mutex::new(String::new()));
     let log = child.stderr.take().expect("stderr is piped");
+    let mut readers = Vec::new();
     if start.has_log_reader {
-        collect(log, Arc::clone(&stderr));
+        let into = Arc::clone(&stderr);
+        readers.push(std::thread::spawn(move || collect(log, &into)));
     }
     Naven {
         child,
@@ -136,20 +146,19 @@ fn spawn(start: Start) -> Naven {
         http: String::new(),
         rest: Arc::default(),
         stderr,
+        readers,
         start,
         folder: None,
     }
 }
 
-/// Reads to the end on a thread of its own, so that the server never waits for a full pipe.
-fn collect(from: impl Read + Send + 'static, into: Arc<Mutex<String>>) {
-    std::thread::spawn(move || {
-        for line in BufReader::new(from).lines().map_while(Result::ok) {
-            let mut text = into.lock().expect("no holder of this lock panics");
-            text.push_str(&line);
-            text.push('\n');
-        }
-    });
+/// Reads to the end; on a thread of its own, so that the server never waits for a full pipe.
+fn collect(from: impl Read, into: &Mutex<String>) {
+    for line in BufReader::new(from).lines().map_while(Result::ok) {
+        let mut text = into.lock().expect("no holder of this lock panics");
+        text.push_str(&line);
+        text.push('\n');
+    }
 }
 
 impl Naven {
@@ -157,12 +166,12 @@ impl Naven {
         let mut stdout = BufReader::new(self.child.stdout.take().expect("stdout is piped"));
         let (sender, first) = mpsc::channel();
         let rest = Arc::clone(&self.rest);
-        std::thread::spawn(move || {
+        self.readers.push(std::thread::spawn(move || {
             let mut line = String::new();
             let read = stdout.read_line(&mut line);
             sender.send(read.map(|_| line)).ok();
-            collect(stdout, rest);
-        });
+            collect(stdout, &rest);
+        }));
         let line = first.recv_timeout(PATIENCE).expect("a ready line in time").expect("stdout can be read");
         if line.is_empty() {
             return Err(self.ended());
@@ -208,6 +217,18 @@ impl Naven {
         self.rest.lock().expect("no holder of this lock panics").clone()
     }
 
+    /// Looks again and again until `holds`, or panics with `what` where it takes too long.
+    pub(crate) fn wait_until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
+        let (pause, looks) = (Duration::from_millis(10), 6_000);
+        for _ in 0..looks {
+            if holds(self) {
+                return;
+            }
+            std::thread::sleep(pause);
+        }
+        panic!("{what}: not within a minute; the log says:\n{}", self.stderr());
+    }
+
     /// Sends it a signal: `TERM`, `INT`, `STOP`, `CONT`.
     pub(crate) fn signal(&self, name: &str) {
         let status = Command::new("kill").args([&format!("-{name}"), &self.pid().to_string()]).status();
@@ -249,7 +270,9 @@ impl Naven {
         });
         let status = self.child.wait().expect("the process can be waited for");
         drop(sender);
-        watch.join().expect("the watch does not panic");
+        for thread in self.readers.drain(..).chain([watch]) {
+            thread.join().expect("a reader or the watch does not panic");
+        }
         Ended { code: status.code(), stdout: self.stdout(), stderr: self.stderr() }
     }
 }

@@ -1,0 +1,137 @@
+//! Every call of the client against the real server, started in this process over the model engine.
+//!
+//! Lives here: that requests and replies of both sides fit. Not here: what an engine promises, and
+//! answers that this server does not give (`answers.rs`).
+
+use std::sync::Arc;
+
+use naven_client::{
+    ClaimBatchRequest, ClaimReply, ClaimRequest, Client, DelaySeconds, ErrorCode, Headers, LeaseSeconds,
+    Nack, NackMode, PublishRequest, QueueCreateRequest, QueueFields, Unfinished, WaitSeconds, payload,
+};
+use naven_server::auth::BearerKey;
+use naven_server::{Running, Server, ServerConfig, SystemClock, SystemRandom};
+use naven_store::model::Model;
+
+const PAYLOAD: &str = r#"{"n":1.50,"a":1,"a":"é😀"}"#;
+
+/// A server with one queue `q`, whose retries are due at once.
+async fn server() -> (Running, Client) {
+    let (clock, random) = (Arc::new(SystemClock::new()), Arc::new(SystemRandom));
+    let key = BearerKey::generate(&*clock, &*random);
+    let address = "127.0.0.1:0".parse().expect("an address");
+    let config = ServerConfig { admin_key: Some(key.clone()), ..ServerConfig::new(address) };
+    let engine = Arc::new(Model::new(clock.clone(), random.clone()));
+    let running = Server::start(config, engine, clock, random).await.expect("a server");
+    let client = Client::new(&format!("http://{}", running.http_addr()), key.reveal()).expect("a client");
+    let backoff = naven_client::Backoff { initial_seconds: 0, ..naven_client::Backoff::default() };
+    let fields = QueueFields { backoff: Some(backoff), ..QueueFields::default() };
+    client.create_queue(&queue("q", fields)).await.expect("a queue");
+    (running, client)
+}
+
+fn queue(name: &str, fields: QueueFields) -> QueueCreateRequest {
+    QueueCreateRequest { name: name.parse().expect("a name"), fields }
+}
+
+fn event() -> PublishRequest {
+    PublishRequest::new(payload::from_json(PAYLOAD).expect("a payload"))
+}
+
+async fn claim(client: &Client) -> ClaimReply {
+    let options = ClaimRequest { wait_seconds: WaitSeconds::try_from(5).ok(), ..ClaimRequest::default() };
+    client.claim("q", &options).await.expect("an answer").expect("an event")
+}
+
+#[tokio::test]
+async fn an_event_goes_through() {
+    let (_running, client) = server().await;
+    let headers = Headers::stored(vec![("k".to_owned(), "v".to_owned())]);
+    let published = client.publish("q", &PublishRequest { headers, ..event() }).await.unwrap();
+    assert_eq!(published.state.as_deref(), Some("ready"));
+    let claim = claim(&client).await;
+    assert_eq!(claim.event.id, published.id);
+    assert_eq!(claim.event.payload.get(), PAYLOAD);
+    assert_eq!(claim.event.headers.iter().collect::<Vec<_>>(), [("k", "v")]);
+    let lease = LeaseSeconds::try_from(900).ok();
+    let beat = client.heartbeat(claim.event.id, &claim.lease_token, lease).await.unwrap();
+    assert!(beat.lease_expires_at > Some(claim.lease_expires_at));
+    assert_eq!(client.event(claim.event.id).await.unwrap().payload.unwrap().get(), PAYLOAD);
+    assert!(!client.ack(claim.event.id, &claim.lease_token).await.unwrap().replayed);
+    assert!(client.ack(claim.event.id, &claim.lease_token).await.unwrap().replayed);
+    let done = client.event(claim.event.id).await.unwrap();
+    assert_eq!((done.state.as_deref(), done.payload), (Some("done"), None));
+    let late = client.nack(claim.event.id, &claim.lease_token, &Nack::failed("late")).await.unwrap_err();
+    assert_eq!(late.code(), Some(ErrorCode::LeaseSettled));
+    assert!(late.is_lease_gone());
+}
+
+#[tokio::test]
+async fn batches_and_delays_go_through() {
+    let (_running, client) = server().await;
+    let later = PublishRequest { delay_seconds: DelaySeconds::try_from(60).ok(), ..event() };
+    let published = client.publish_batch("q", &[event(), event(), later]).await.unwrap();
+    assert_eq!(published[2].state.as_deref(), Some("scheduled"));
+    let batch =
+        ClaimBatchRequest { max_events: 10, lease_seconds: None, wait_seconds: None, consumer_id: None };
+    let claims = client.claim_batch("q", &batch).await.unwrap();
+    let ids: Vec<_> = claims.iter().map(|claim| claim.event.id).collect();
+    assert_eq!(ids, [published[0].id, published[1].id]);
+    let counts = client.queue("q").await.unwrap().counts;
+    assert_eq!((counts.leased, counts.scheduled), (2, 1));
+}
+
+#[tokio::test]
+async fn a_dead_event_is_listed_and_redriven() {
+    let (_running, client) = server().await;
+    client.publish("q", &event()).await.unwrap();
+    let first = claim(&client).await;
+    let failed = client.nack(first.event.id, &first.lease_token, &Nack::failed("try again")).await.unwrap();
+    assert_ne!(failed.state, "dead");
+    let second = claim(&client).await;
+    assert_eq!(second.event.attempt_count, 2);
+    let fatal = Nack { mode: NackMode::Fatal, ..Nack::failed("no such address") };
+    let nacked = client.nack(second.event.id, &second.lease_token, &fatal).await.unwrap();
+    assert_eq!((nacked.state.as_str(), nacked.next_attempt_at), ("dead", None));
+
+    let page = client.dead_letters("q", None).await.unwrap();
+    let letter = &page.items[0];
+    assert_eq!(letter.event.payload.as_ref().unwrap().get(), PAYLOAD);
+    assert_eq!((letter.dead.reason.as_str(), letter.dead.attempts.len()), ("fatal", 2));
+    client.redrive(letter.event.id).await.unwrap();
+    let third = claim(&client).await;
+    assert_eq!((third.event.attempt_count, third.event.delivery_count), (1, 3));
+    let again = client.redrive(third.event.id).await.unwrap_err();
+    assert_eq!(again.code(), Some(ErrorCode::WrongState));
+}
+
+#[tokio::test]
+async fn failures_come_with_code_fields_and_request() {
+    let (running, client) = server().await;
+    let taken = client.create_queue(&queue("q", QueueFields::default())).await.unwrap_err();
+    assert_eq!(taken.code(), Some(ErrorCode::NameTaken));
+    let bad =
+        client.publish("q", &PublishRequest { max_attempts: Some(1_001), ..event() }).await.unwrap_err();
+    let naven_client::Error::Api(bad) = bad else { panic!("the server's own answer") };
+    assert_eq!((bad.fields[0].path.as_str(), bad.fields[0].max), ("maxAttempts", Some(1_000)));
+    assert!(bad.request_id.is_some());
+    // A name with a slash must not reach another route.
+    let none = client.queue("q/events").await.unwrap_err();
+    assert_eq!(none.code(), Some(ErrorCode::QueueNotFound));
+    let stranger = Client::new(&format!("http://{}", running.http_addr()), "nvk_wrong").unwrap();
+    assert_eq!(stranger.system().await.unwrap_err().code(), Some(ErrorCode::KeyInvalid));
+}
+
+#[tokio::test]
+async fn a_queue_is_removed_and_the_server_describes_itself() {
+    let (running, client) = server().await;
+    assert_eq!(client.system().await.unwrap().engine.name, "memory");
+    client.publish("q", &event()).await.unwrap();
+    let full = client.delete_queue("q", Unfinished::Refuse).await.unwrap_err();
+    assert_eq!(full.code(), Some(ErrorCode::QueueNotEmpty));
+    assert!(client.delete_queue("q", Unfinished::Bury).await.unwrap().deleted);
+    assert_eq!(client.queue("q").await.unwrap_err().code(), Some(ErrorCode::QueueNotFound));
+    running.shutdown().await;
+    let gone = client.system().await.unwrap_err();
+    assert!(gone.is_retryable(), "{gone:?}");
+}
