@@ -20,7 +20,7 @@ use super::log::{BatchHeader, Commit, Log, Lsn};
 use super::meta::{Meta, Secret, StoreId};
 use super::replay::replay;
 use super::request::{Outlet, Request, unavailable};
-use super::sequencer::{Clocks, Sequencer};
+use super::sequencer::{BATCH_BYTES_MAX, Clocks, Sequencer};
 use super::snapshotter::{self, Ask, Snapshotter};
 use super::storage_error::StorageError;
 use super::tables::Journaled;
@@ -114,6 +114,9 @@ impl Embedded {
             failed,
             next: recovered.next_lsn,
             cut_bytes: recovered.cut_bytes,
+            batch_bytes: usize::try_from(folder.meta.segment_bytes / 4)
+                .unwrap_or(usize::MAX)
+                .min(BATCH_BYTES_MAX),
             snapshots: snapshots.clone(),
         };
         let thread = std::thread::Builder::new()

@@ -31,8 +31,8 @@ use naven_api::limits::TXN_BYTES_MAX;
 /// How often the lease clock is made durable while leases live, in ms: after a crash a lease may
 /// last longer by so much, never shorter.
 const TICK_MS: i64 = 1_000;
-/// A batch closes at so many bytes.
-const BATCH_BYTES_MAX: usize = 1024 * 1024;
+/// A batch closes at so many bytes, or at a quarter of a segment.
+pub(super) const BATCH_BYTES_MAX: usize = 1024 * 1024;
 /// A batch closes at so many transactions.
 const BATCH_TXNS_MAX: usize = 1_024;
 
@@ -75,6 +75,8 @@ pub(super) struct Sequencer {
     pub(super) stamped: LeaseTime,
     /// Bytes that the last start cut off a torn tail.
     pub(super) cut_bytes: u64,
+    /// A batch closes at so many bytes: it should fit into a segment.
+    pub(super) batch_bytes: usize,
     /// Told to stop when there is nothing more to make snapshots of.
     pub(super) snapshots: mpsc::Sender<Ask>,
 }
@@ -122,7 +124,7 @@ impl Sequencer {
                     return Some(reply);
                 }
                 self.take(request, now, &mut open);
-                if open.payload.len() >= BATCH_BYTES_MAX || open.count as usize >= BATCH_TXNS_MAX {
+                if open.payload.len() >= self.batch_bytes || open.count as usize >= BATCH_TXNS_MAX {
                     self.hand_over(std::mem::take(&mut open), now);
                     break;
                 }
@@ -185,6 +187,13 @@ impl Sequencer {
             let refused = || Err(OpError::Refused(Refused::TooLarge));
             return (std::iter::repeat_with(refused).take(txn.commands.len()).collect(), (0, false));
         }
+        // What is applied has to be written: where there is no room for that, nothing is.
+        let changes =
+            txn.commands.iter().any(|command| !matches!(command, Command::Read(_) | Command::Refused(_)));
+        if changes && !self.commit.has_room_for(open.payload.len() + bytes.len()) {
+            let refused = || Err(OpError::Full);
+            return (std::iter::repeat_with(refused).take(txn.commands.len()).collect(), (0, false));
+        }
         let applied = apply(&mut self.tables, txn, now, Some(&self.tokens));
         if applied.changed {
             open.count += 1;
@@ -231,7 +240,7 @@ impl Sequencer {
     /// Makes the lease clock durable once a second while leases live.
     fn tick(&mut self, now: Now) {
         let stale = now.lease.as_ms() - self.stamped.as_ms() >= TICK_MS;
-        if stale && self.has_leases() && !self.failed.load(Ordering::Acquire) {
+        if stale && self.has_leases() && self.commit.has_room_for(0) && !self.failed.load(Ordering::Acquire) {
             self.push(BatchKind::Tick, 0, now, Vec::new(), Box::new(|_| {}));
         }
     }

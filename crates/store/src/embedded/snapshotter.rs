@@ -26,6 +26,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How long a snapshot that failed is left alone.
 const RETRY_AFTER: Duration = Duration::from_secs(60);
 
+/// The same on a full disk, where somebody may make room at any time.
+const RETRY_AFTER_FULL: Duration = Duration::from_secs(5);
+
 /// Makes snapshots of one store.
 pub(super) struct Snapshotter {
     pub(super) disk: Arc<dyn Disk>,
@@ -95,7 +98,10 @@ impl Snapshotter {
                 Ok(Ask::Stop) | Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => pause = LOOK_EVERY,
             }
-            if self.closed.bytes_from(last + 1) < self.every_bytes {
+            let bytes = self.closed.bytes_from(last + 1);
+            let is_full = self.closed.is_disk_full();
+            // On a full disk any segment that comes back helps.
+            if bytes < self.every_bytes && !(is_full && bytes > 0) {
                 continue;
             }
             match self.make() {
@@ -103,7 +109,7 @@ impl Snapshotter {
                 // The log still holds everything: nothing is lost, it only grows meanwhile.
                 Err(error) => {
                     tracing::error!("no snapshot could be made: {error}");
-                    pause = RETRY_AFTER;
+                    pause = if is_full { RETRY_AFTER_FULL } else { RETRY_AFTER };
                 }
             }
         }

@@ -57,6 +57,11 @@ impl ClosedSegments {
         segments.iter().filter(|closed| closed.end > from).map(|closed| closed.segment.len).sum()
     }
 
+    /// True where the disk is full: giving segments back would help.
+    pub fn is_disk_full(&self) -> bool {
+        self.pool.is_full()
+    }
+
     /// Reads every batch of the closed segments from the one that begins at `from` up to the last
     /// that ends at or before `upto`, in order, ticks included. Answers the LSN that comes next.
     ///

@@ -24,6 +24,9 @@ pub const WAITING_BYTES_MAX: usize = 2 << 20;
 /// Callers wait while more transactions than this wait to be written.
 pub const WAITING_TXNS_MAX: u64 = 2_048;
 
+/// What a batch takes beside its transactions, in bytes, generously.
+const BATCH_ROOM: u64 = 256;
+
 /// What became of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Committed {
@@ -74,6 +77,8 @@ pub(super) struct State {
     pub(super) thens: Vec<Then>,
     pub(super) bytes: usize,
     pub(super) txns: u64,
+    /// Bytes that the log's thread has taken and not made durable yet.
+    pub(super) writing: usize,
     /// Who waits for what others wrote, by the LSN they wait for.
     pub(super) readers: BTreeMap<Lsn, Vec<Then>>,
     pub(super) ending: Ending,
@@ -175,6 +180,15 @@ impl Commit {
     /// and heartbeats. It is tried again each second, and whenever segments come back.
     pub fn is_full(&self) -> bool {
         self.shared.pool.is_full()
+    }
+
+    /// True where a batch of so many bytes can surely be made durable. Where it cannot, nothing may
+    /// be applied: what is applied has to be written, and would wait for room that may never come.
+    pub fn has_room_for(&self, bytes: usize) -> bool {
+        let state = self.shared.state();
+        let waiting = (state.bytes + state.writing) as u64;
+        drop(state);
+        self.shared.pool.has_room_for(waiting, bytes as u64 + BATCH_ROOM)
     }
 
     /// Why the log takes nothing any more, if it failed.

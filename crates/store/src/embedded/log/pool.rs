@@ -105,6 +105,19 @@ impl Pool {
         state.found_no_room && state.spares.len() < RESERVE
     }
 
+    /// True where a batch of so many bytes can surely be written behind `waiting` bytes that are on
+    /// their way. Always true until making a file has failed for want of room; from then on only
+    /// spares count, each good for half its length, since no batch lies in two segments.
+    pub(super) fn has_room_for(&self, waiting: u64, bytes: u64) -> bool {
+        if bytes > self.segment_bytes / 2 {
+            // It may need a file of its own, which only free room can give.
+            let free = self.disk.free_bytes(Site("segment.room")).unwrap_or(0);
+            return free / 2 >= waiting + bytes + self.segment_bytes;
+        }
+        let state = self.state();
+        !state.found_no_room || (waiting + bytes) * 2 <= state.spares.len() as u64 * self.segment_bytes
+    }
+
     /// How many spares there are.
     pub fn spares(&self) -> usize {
         self.state().spares.len()
@@ -210,10 +223,10 @@ impl Pool {
         Ok(())
     }
 
-    /// Waits until a spare may be there, at most so long as a full disk is left alone.
+    /// Waits until there may be room, at most so long as a full disk is left alone.
     pub(super) fn wait_for_room(&self) {
         let state = self.state();
-        if state.spares.is_empty() && !state.stopping {
+        if !state.stopping {
             let waited = self.changed.wait_timeout(state, TRY_AGAIN);
             drop(waited.unwrap_or_else(PoisonError::into_inner));
         }

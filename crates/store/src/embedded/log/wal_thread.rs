@@ -12,6 +12,9 @@ use super::append::{AppendError, Log};
 use super::batch::{Batch, Lsn};
 use super::commit::{Committed, Ending, Shared, State, Then};
 
+/// How often a full disk is tried again, a second apart, before the log gives up.
+const ROOM_TRIES: u32 = 10;
+
 /// What is written together.
 struct Group {
     batches: Vec<Batch>,
@@ -67,6 +70,7 @@ fn next_group(shared: &Shared) -> Option<Group> {
     }
     let group =
         Group { batches: std::mem::take(&mut state.batches), thens: std::mem::take(&mut state.thens) };
+    state.writing = state.bytes;
     (state.bytes, state.txns) = (0, 0);
     drop(state);
     shared.room.notify_all();
@@ -75,6 +79,7 @@ fn next_group(shared: &Shared) -> Option<Group> {
 
 /// Makes a group durable and tells who waited. False after a failure.
 fn commit(log: &mut Log, shared: &Shared, mut group: Group) -> bool {
+    let mut tries = ROOM_TRIES;
     loop {
         match log.append(&group.batches) {
             Ok(()) => {
@@ -88,13 +93,14 @@ fn commit(log: &mut Log, shared: &Shared, mut group: Group) -> bool {
                     return false;
                 }
                 group = rest;
-                if shared.pool.is_stopping() {
-                    let why = "the log was closed while its disk was full".to_owned();
+                if tries == 0 || shared.pool.is_stopping() {
+                    let why = "there was no room on the disk for what was applied".to_owned();
                     shared.fail(why, Vec::new(), group.thens);
                     return false;
                 }
-                // What was applied must not be lost, so it waits for room: an operator's, or a
-                // snapshot's that gives segments back.
+                // Nothing is applied that has no room, but somebody else may have taken it since. It
+                // may come back: an operator's, or a snapshot's that gives segments back.
+                tries -= 1;
                 shared.pool.wait_for_room();
             }
             Err(error @ (AppendError::Failed { .. } | AppendError::Dead)) => {
@@ -125,6 +131,7 @@ fn tell(shared: &Shared, durable: Lsn, group: Group) -> bool {
         shared.fail(String::new(), group.thens, Vec::new());
         return false;
     }
+    state.writing = 0;
     let mut readers = readers_upto(&mut state, durable);
     shared.durable.store(durable, Ordering::Release);
     drop(state);
