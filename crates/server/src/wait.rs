@@ -113,7 +113,7 @@ impl Waits {
     ) -> Result<Ended, Failure> {
         let deadline = Instant::now() + wait;
         loop {
-            let (joined, since) = self.enter(&want, wait, key)?;
+            let (joined, since) = self.enter(&want, (wait, deadline), key)?;
             let turn = match joined {
                 Some(ticket) => ticket.turn(deadline).await,
                 None => match self.attempt(&want).await? {
@@ -142,7 +142,7 @@ impl Waits {
     fn enter(
         self: &Arc<Self>,
         want: &Want,
-        wait: Duration,
+        (wait, deadline): (Duration, Instant),
         key: KeyId,
     ) -> Result<(Option<Ticket>, u64), Failure> {
         let mut lines = self.lines();
@@ -153,7 +153,7 @@ impl Waits {
         // A claim that does not wait cannot queue up: it tries once, now.
         let line = if wait.is_zero() { None } else { lines.busy_line(&want.queue) };
         let ticket = match line {
-            Some(queue) => Some(self.add(&mut lines, want, queue, Instant::now() + wait, key)?),
+            Some(queue) => Some(self.add(&mut lines, want, queue, deadline, key)?),
             None => None,
         };
         Ok((ticket, since))
