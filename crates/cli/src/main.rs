@@ -6,6 +6,7 @@ mod arguments;
 mod claim;
 mod config_file;
 mod connection;
+mod descriptors;
 mod dev;
 mod environment;
 mod exit;

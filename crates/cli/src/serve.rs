@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use naven_server::auth::BearerKey;
-use naven_server::{Running, Server, ServerConfig, StartError, SystemClock, SystemRandom};
+use naven_server::{Running, Server, ServerConfig, ServerLimits, StartError, SystemClock, SystemRandom};
 use naven_store::embedded::disk::RealDisk;
 use naven_store::embedded::storage_error::StorageError;
 use naven_store::embedded::{Embedded, Options};
 use naven_store::{Engine, Health};
 use tracing::{error, info, warn};
 
+use crate::descriptors;
 use crate::environment;
 use crate::exit::{Exit, Failure};
 use crate::print::line;
@@ -64,7 +65,10 @@ impl Serving {
             }
         };
         let admin_key = admin_key(&settings)?;
+        let mut limits = ServerLimits::default();
+        limits.connections = descriptors::for_connections(limits.connections);
         let config = ServerConfig {
+            limits,
             redis: settings.redis,
             admin_key: admin_key.as_ref().map(parse_key).transpose()?,
             ..ServerConfig::new(settings.http)

@@ -28,6 +28,7 @@ pub(crate) struct Start {
     folder: Option<PathBuf>,
     variables: Vec<(String, String)>,
     has_log_reader: bool,
+    descriptors: Option<u32>,
 }
 
 /// A running server. Dropped, it is killed and its temporary folder removed.
@@ -64,7 +65,14 @@ impl Start {
     }
 
     fn command_named(command: &'static str) -> Self {
-        Self { command, args: Vec::new(), folder: None, variables: Vec::new(), has_log_reader: true }
+        Self {
+            command,
+            args: Vec::new(),
+            folder: None,
+            variables: Vec::new(),
+            has_log_reader: true,
+            descriptors: None,
+        }
     }
 
     /// With these further arguments.
@@ -82,6 +90,12 @@ impl Start {
     /// With nobody to read what it logs.
     pub(crate) fn without_log_reader(mut self) -> Self {
         self.has_log_reader = false;
+        self
+    }
+
+    /// With no more than this many open files.
+    pub(crate) fn descriptors(mut self, count: u32) -> Self {
+        self.descriptors = Some(count);
         self
     }
 
@@ -121,8 +135,28 @@ impl Start {
         }
         command.args(&self.args).envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.current_dir(self.folder.as_ref().expect("a folder was chosen"));
-        command
+        match self.descriptors {
+            Some(count) => limited(&command, count),
+            None => command,
+        }
     }
+}
+
+/// `command` by way of a tool that sets its limit and then becomes it.
+fn limited(command: &Command, descriptors: u32) -> Command {
+    let mut limited = Command::new("prlimit");
+    limited.arg(format!("--nofile={descriptors}:{descriptors}")).arg(command.get_program());
+    limited.args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => limited.env(name, value),
+            None => limited.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        limited.current_dir(folder);
+    }
+    limited
 }
 
 fn spawn(start: Start) -> Naven {
@@ -252,6 +286,7 @@ impl Naven {
             folder: self.start.folder.clone(),
             variables: std::mem::take(&mut self.start.variables),
             has_log_reader: self.start.has_log_reader,
+            descriptors: self.start.descriptors,
         };
         let mut next = start.ready();
         next.folder = folder;
