@@ -1,0 +1,24 @@
+//! Field cases: faults that other queues had in the field, each played against the real binary.
+//!
+//! Lives here: which cases there are, one file each. They sleep where a case names times: a lower
+//! bound is exact, an upper bound is held at three times the figure (`clock.rs`), and what was measured
+//! is printed. Not here: the rules themselves, which are tested beside the code that holds them.
+
+// What was measured is printed outside of test functions too.
+#![allow(clippy::print_stdout)]
+
+mod clock;
+mod fc01_caller_gone;
+mod fc02_ack_reply_lost;
+mod fc03_acks_at_the_lease_end;
+mod fc04_delay_longer_than_lease;
+mod fc08_attempts_used_up;
+mod fc16_seconds_that_overflow;
+mod fc17_text_that_a_store_cannot_hold;
+mod fc18_payload_changed_on_the_way;
+mod random;
+mod scene;
+#[path = "../support/mod.rs"]
+mod support;
+mod waiting_crowd;
+mod wire;
