@@ -16,11 +16,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, oneshot, watch};
 use super::disk::{Disk, Site};
 use super::folder::{Folder, NewStore};
 use super::lock::FolderLock;
+use super::log::segment::LOG_FOLDER;
 use super::log::{BatchHeader, Commit, Log, Lsn};
 use super::meta::{Meta, Secret, StoreId};
 use super::replay::replay;
 use super::request::{Outlet, Request, unavailable};
 use super::sequencer::{BATCH_BYTES_MAX, Clocks, Sequencer};
+use super::snapshot::SNAPSHOT_FOLDER;
 use super::snapshotter::{self, Ask, Snapshotter};
 use super::storage_error::StorageError;
 use super::tables::Journaled;
@@ -169,7 +171,7 @@ impl Embedded {
             // Folders and files that go away meanwhile count for nothing.
             names.iter().filter_map(|name| self.disk.open(COUNT, &path(name)).ok()?.len(COUNT).ok()).sum()
         };
-        ["", super::log::segment::LOG_FOLDER].into_iter().map(folder_bytes).sum()
+        ["", LOG_FOLDER, SNAPSHOT_FOLDER].into_iter().map(folder_bytes).sum()
     }
 }
 
