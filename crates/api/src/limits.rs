@@ -47,6 +47,10 @@ pub const PAYLOAD_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const PAYLOAD_DEPTH_MAX: usize = 64;
 /// Largest request body, in bytes.
 pub const REQUEST_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Most bytes of large request bodies that are under way at once on one node.
+pub const BODIES_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// A request body up to this size, in bytes, is small: it never waits for others.
+pub const BODY_SMALL_BYTES: usize = 64 * 1024;
 /// Most items in a batch of publishes, settles or heartbeats.
 pub const BATCH_ITEMS_MAX: usize = 500;
 /// Most events that one claim takes.

@@ -12,6 +12,7 @@ use naven_store::read::{Page, QueueView, Read};
 use naven_store::reply::{OpError, OpReply, TxnReply};
 use naven_store::txn::{OpKind, Txn};
 use naven_store::{Clock, Engine, Health, Random};
+use tokio::sync::Semaphore;
 
 use crate::auth::KeyRing;
 use crate::config::{Patience, ServerLimits};
@@ -30,6 +31,8 @@ pub(crate) struct Node {
     pub(crate) started_at: Timestamp,
     pub(crate) draining: AtomicBool,
     pub(crate) connections: AtomicUsize,
+    /// Room for large request bodies, in KiB.
+    pub(crate) body_room: Semaphore,
 }
 
 impl Node {

@@ -11,6 +11,7 @@ use std::time::Duration;
 use naven_store::reply::OpError;
 use naven_store::{Clock, Engine, Health, Random};
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -78,6 +79,9 @@ impl Server {
             patience: config.patience,
             draining: AtomicBool::new(false),
             connections: AtomicUsize::new(0),
+            body_room: Semaphore::new(
+                config.limits.bodies_bytes.max(config.limits.request_bytes).div_ceil(1024),
+            ),
         });
         Ok(Running::new(node, http, redis, tasks))
     }

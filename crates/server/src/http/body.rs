@@ -9,6 +9,7 @@ use http::{HeaderMap, Request};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use naven_api::field::{Faults, Rule};
+use naven_api::limits::BODY_SMALL_BYTES;
 use naven_api::{BadRequest, ErrorCode};
 use serde_json::json;
 use std::convert::Infallible;
@@ -49,7 +50,7 @@ impl FromRequest<Arc<Node>> for Sent {
             faults.unknown(naven_api::field::echo(&name));
         }
         refuse_idempotency_key(request.headers(), &faults);
-        let bytes = read(request, node.limits.request_bytes, node.patience).await;
+        let bytes = read(request, node).await;
         Ok(Self { bytes, faults })
     }
 }
@@ -61,7 +62,8 @@ pub(super) fn refuse_idempotency_key(headers: &HeaderMap, faults: &Faults) {
     }
 }
 
-async fn read(request: Request<axum::body::Body>, max: usize, patience: Patience) -> Result<Bytes, Failure> {
+async fn read(request: Request<axum::body::Body>, node: &Node) -> Result<Bytes, Failure> {
+    let (max, patience) = (node.limits.request_bytes, node.patience);
     let (parts, body) = request.into_parts();
     if body.is_end_stream() {
         return Ok(Bytes::new());
@@ -72,6 +74,15 @@ async fn read(request: Request<axum::body::Body>, max: usize, patience: Patience
     if announced.is_some_and(|bytes| bytes > max as u64) {
         return Err(too_large(max));
     }
+    // Room for the whole is taken before any of it is read, so that half-read bodies never wait for
+    // each other; until then the connection is not read, and its client waits.
+    let size = announced.map_or(max, |bytes| bytes as usize);
+    let _room = if size > BODY_SMALL_BYTES {
+        let room = node.body_room.acquire_many(size.div_ceil(1024) as u32);
+        Some(tokio::time::timeout(patience.body_idle, room).await.map_err(|_| too_slow())?)
+    } else {
+        None
+    };
     let all = collect(body, max, patience);
     tokio::time::timeout(patience.body_total, all).await.unwrap_or_else(|_| Err(too_slow()))
 }

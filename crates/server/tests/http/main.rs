@@ -102,6 +102,8 @@ macro_rules! every_case {
                 a_closed_connection_is_no_waiter,
                 a_lease_whose_answer_was_not_taken_goes_back,
                 a_slow_head_and_an_idle_connection_are_closed,
+                large_bodies_under_way_wait_for_room,
+                a_large_body_that_finds_no_room_is_told_so,
                 pipelined_requests_are_answered_in_order,
                 http2_is_served_and_its_reset_ends_a_wait,
                 the_redis_address_says_that_it_is_not_built;

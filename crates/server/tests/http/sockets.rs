@@ -88,6 +88,68 @@ pub(crate) async fn a_slow_head_and_an_idle_connection_are_closed(factory: Facto
     assert_eq!(server.get("/v1/me").await.code(), 0);
 }
 
+/// Room for one large body: a second one waits until the first is read, and small ones never do.
+pub(crate) async fn large_bodies_under_way_wait_for_room(factory: Factory) {
+    let server = TestServer::start_with(factory, |config| {
+        config.limits.request_bytes = 1024 * 1024;
+        config.limits.bodies_bytes = 1024 * 1024;
+    })
+    .await;
+    server.queue("q", json!({})).await;
+    let events: Vec<Value> =
+        (0..9).map(|n| json!({ "payload": { "n": n, "x": "y".repeat(100_000) } })).collect();
+    let body = json!({ "events": events }).to_string();
+    let bytes = request("POST", "/v1/event-queues/q/events/batch", &server.key, Some(&body));
+    let (begin, end) = bytes.split_at(bytes.len() / 2);
+    let mut first = server.connect().await;
+    first.send(begin).await;
+    // The first holds the room once the server reads it: what it sent is more than a socket buffers.
+    let mut second = server.connect().await;
+    second.send(begin).await;
+    server.publish("q", 1).await;
+    first.send(end).await;
+    assert_eq!(first.answer().await.expect("the first has room").code(), 0);
+    second.send(end).await;
+    assert_eq!(second.answer().await.expect("the second has it after the first").code(), 0);
+    let counts = &server.get("/v1/event-queues/q").await.data()["counts"];
+    assert_eq!(counts["ready"], 19, "both batches and the small one");
+}
+
+pub(crate) async fn a_large_body_that_finds_no_room_is_told_so(factory: Factory) {
+    let server = TestServer::start_with(factory, |config| {
+        config.limits.request_bytes = 1024 * 1024;
+        config.limits.bodies_bytes = 1024 * 1024;
+        config.patience.body_idle = Duration::from_millis(300);
+    })
+    .await;
+    let head = |length: usize| {
+        format!(
+            "POST /v1/event-queues HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n",
+            server.key
+        )
+    };
+    let mut holder = server.connect().await;
+    holder.send(head(1_000_000).as_bytes()).await;
+    for _ in 0..5 {
+        // Drip, so that the holder's own patience lasts.
+        holder.send(b" ").await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let mut late = server.connect().await;
+    late.send(head(900_000).as_bytes()).await;
+    let dripping = async {
+        for _ in 0..20 {
+            holder.send(b" ").await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let (answer, ()) = tokio::join!(late.answer(), dripping);
+    let answer = answer.expect("the late one is told");
+    assert_eq!(answer.code(), 40_800);
+    assert_eq!(answer.envelope()["data"]["retryable"], true);
+}
+
 pub(crate) async fn pipelined_requests_are_answered_in_order(factory: Factory) {
     let server = TestServer::start(factory).await;
     server.queue("q", json!({})).await;
