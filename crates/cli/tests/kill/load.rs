@@ -40,24 +40,24 @@ impl Worker<'_> {
         // Where nothing is to be had, there is something to be published.
         let is_dry = std::mem::take(&mut self.is_dry) && is_room;
         match self.chance.below(100) {
-            0..4 if is_room => self.publish(1),
-            4..6 if is_room => {
+            0..3 if is_room => self.publish(1),
+            3..5 if is_room => {
                 let count = self.chance.between(2, 12);
                 self.publish(count)
             }
-            6..36 => self.look(),
+            5..55 => self.look(),
             _ if is_dry => self.publish(1),
-            0..52 if self.hand.len() < HAND_MAX => self.claim(),
+            0..67 if self.hand.len() < HAND_MAX => self.claim(),
             _ if self.hand.is_empty() => self.claim(),
-            36..72 => self.say(Kind::Heartbeat),
-            0..84 => self.say(Kind::Ack),
-            84..86 => self.ack_batch(),
-            86..90 => {
+            67..80 => self.say(Kind::Heartbeat),
+            0..90 => self.say(Kind::Ack),
+            90..92 => self.ack_batch(),
+            92..95 => {
                 let delay = self.chance.between(0, u64::from(DELAY_SECONDS_MAX)) as u32;
                 let delay = self.chance.is(60).then_some(delay);
                 self.say(Kind::Fail(delay))
             }
-            90..92 => self.say(Kind::Fatal),
+            95..96 => self.say(Kind::Fatal),
             _ => self.say(Kind::Release),
         }
     }

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use naven_api::QueueId;
 use naven_api::limits::WAIT_LOOK_MS;
+use naven_api::{QueueId, Timestamp};
 use naven_core::Now;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, oneshot, watch};
 
@@ -22,7 +22,7 @@ use super::meta::{Meta, Secret, StoreId};
 use super::replay::replay;
 use super::request::{Outlet, Request, unavailable};
 use super::sequencer::{BATCH_BYTES_MAX, Clocks, Sequencer};
-use super::snapshot::SNAPSHOT_FOLDER;
+use super::snapshot::{self, SNAPSHOT_FOLDER};
 use super::snapshotter::{self, Ask, Snapshotter};
 use super::storage_error::StorageError;
 use super::tables::Journaled;
@@ -103,7 +103,10 @@ impl Embedded {
             closed: Arc::clone(commit.closed()),
             every_bytes: options.snapshot_every_bytes,
         };
-        let (snapshots, snapshotter) = maker.start(restored.lsn).map_err(thread_error)?;
+        let stamp = recovered.last.map_or(Timestamp::default(), |header| header.wall);
+        let stands = snapshot::Header { lsn: recovered.next_lsn - 1, wall: stamp, lease: clocks.lease_base };
+        let newest = maker.make_at_start(restored.lsn, tables.inner(), &stands);
+        let (snapshots, snapshotter) = maker.start(newest).map_err(thread_error)?;
         let sequencer = Sequencer {
             requests: inbox,
             tables,

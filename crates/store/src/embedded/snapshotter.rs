@@ -73,6 +73,18 @@ pub(super) fn restore(disk: &dyn Disk, meta: &Meta) -> Result<Restored, StorageE
 }
 
 impl Snapshotter {
+    /// Makes one of what a start has just replayed, where it is due. A process that never lives for
+    /// as long as the thread below needs would otherwise have more to replay at each start. Answers
+    /// where the newest snapshot stands; `last` is where the one before does.
+    pub(super) fn make_at_start(&self, last: Lsn, tables: &RamTables, header: &snapshot::Header) -> Lsn {
+        if self.closed.bytes_from(last + 1) < self.every_bytes {
+            return last;
+        }
+        let made = self.write(tables, header);
+        // The log still holds everything: nothing is lost, and the thread tries again.
+        made.inspect_err(|error| tracing::error!("no snapshot could be made: {error}")).unwrap_or(last)
+    }
+
     /// Starts the thread; it ends when it is told to stop. `last` is where the newest snapshot stands.
     ///
     /// # Errors
@@ -129,8 +141,12 @@ impl Snapshotter {
             replay(&mut tables, payload, Now { wall: header.wall, lease: header.lease }).map(drop)
         })?;
         let header = snapshot::Header { lsn: next - 1, wall: stamp.0, lease: stamp.1 };
-        let rows = tables.inner().rows().map(|(table, key, value)| (table as u8, key, value));
-        snapshot::write(&*self.disk, self.meta.store, &header, rows)?;
+        self.write(tables.inner(), &header)
+    }
+
+    fn write(&self, tables: &RamTables, header: &snapshot::Header) -> Result<Lsn, StorageError> {
+        let rows = tables.rows().map(|(table, key, value)| (table as u8, key, value));
+        snapshot::write(&*self.disk, self.meta.store, header, rows)?;
         self.closed.recycle_below(header.lsn)?;
         tracing::info!(lsn = header.lsn, "snapshot made");
         Ok(header.lsn)

@@ -10,7 +10,7 @@ use naven_store::conformance::{Bench, ManualClock};
 use naven_store::embedded::disk::{Loss, MemDisk, Replay};
 
 use crate::audit::state;
-use crate::script::{Played, Point, open, play};
+use crate::script::{Played, Point, open, open_with, play};
 
 /// Operations of the script; its seed is fixed, so that every run builds the same images.
 const STEPS: usize = 200;
@@ -51,9 +51,17 @@ fn check(image: &Arc<MemDisk>, played: &Played, at: usize, loss: Loss) {
 
 /// Builds images at every operation of the disk and checks each. Answers how many there were.
 fn check_all(played: &Played) -> usize {
+    check_from(played, 0)
+}
+
+/// The same from the operation of the disk with this number on.
+fn check_from(played: &Played, first: usize) -> usize {
     let recording = played.disk.recording();
     let mut walk = Replay::new(&recording);
     let mut images = 0;
+    while walk.at() < first {
+        assert!(walk.advance(), "the recording goes on");
+    }
     loop {
         let at = walk.at();
         let mut losses = vec![Loss::All, Loss::None];
@@ -80,6 +88,20 @@ fn every_crash_image_of_a_script_keeps_what_was_answered() {
     assert!(recovered, "the script makes snapshots, so images hold them whole and in the making");
     println!("{images} crash images of {STEPS} operations, {} events", played.ids.len());
     assert!(images >= 1_000, "only {images} images");
+}
+
+#[test]
+fn every_crash_image_of_a_start_that_makes_a_snapshot_keeps_what_was_answered() {
+    let played = play(Arc::new(MemDisk::recorded()), SEED + 1, STEPS);
+    let (before, first) = (played.disk.names(), played.disk.ops());
+    let clock = Arc::new(ManualClock::default());
+    clock.set(played.points[STEPS].wall, 0);
+    // Whatever there is to replay is enough for a snapshot.
+    drop(open_with(&played.disk, &clock, 0));
+    let is_new = |name: &String| name.ends_with(".snap") && !before.contains(name);
+    assert!(played.disk.names().iter().any(is_new), "the start made a snapshot");
+    let images = check_from(&played, first);
+    assert!(images >= 50, "only {images} images");
 }
 
 /// The test of the test: a disk that lies about syncs must be caught, by a store that does not open

@@ -50,7 +50,16 @@ pub(crate) fn open(disk: &Arc<MemDisk>, clock: &Arc<ManualClock>) -> Bench {
 
 fn open_with_engine(disk: &Arc<MemDisk>, clock: &Arc<ManualClock>) -> (Bench, Arc<Embedded>) {
     // Snapshots are made where the script says so, never by themselves.
-    let options = Options { segment_bytes: Some(64 << 10), snapshot_every_bytes: u64::MAX };
+    open_with(disk, clock, u64::MAX)
+}
+
+/// The same with a snapshot whenever so many bytes of log lie beyond the last.
+pub(crate) fn open_with(
+    disk: &Arc<MemDisk>,
+    clock: &Arc<ManualClock>,
+    snapshot_every_bytes: u64,
+) -> (Bench, Arc<Embedded>) {
+    let options = Options { segment_bytes: Some(64 << 10), snapshot_every_bytes };
     let (disk, time): (Arc<MemDisk>, Arc<dyn Clock>) = (Arc::clone(disk), clock.clone());
     let random: Arc<dyn Random> = Arc::new(SeededRandom::new(11));
     let engine = Embedded::open(disk, options, time, random).expect("the store opens");

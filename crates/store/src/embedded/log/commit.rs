@@ -253,13 +253,14 @@ impl Shared {
         drop(state);
         self.room.notify_all();
         self.work.notify_all();
-        unknown.into_iter().for_each(|then| then(Committed::Unknown));
-        unwritten.into_iter().chain(waiting).for_each(|then| then(Committed::NotWritten));
-        readers.into_values().flatten().for_each(|then| then(Committed::Unknown));
+        // First, so that whoever hears of the failure by an answer finds the engine unwell.
         if let (Some(notice), Some(failed)) = (notice, failed) {
             tracing::error!(folder = LOG_FOLDER, "the log failed: {failed}");
             notice(&failed);
         }
+        unknown.into_iter().for_each(|then| then(Committed::Unknown));
+        unwritten.into_iter().chain(waiting).for_each(|then| then(Committed::NotWritten));
+        readers.into_values().flatten().for_each(|then| then(Committed::Unknown));
     }
 
     /// The log's thread ends. Who still waits, waits for what was never pushed.

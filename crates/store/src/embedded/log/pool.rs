@@ -99,23 +99,42 @@ impl Pool {
         Ok(Self { disk, segment_bytes, state: Mutex::new(state), changed: Condvar::new() })
     }
 
-    /// True where the disk is full: less than the reserve is left, and more could not be made.
+    /// True where the disk is full: less than the reserve is left, and more cannot be made.
     pub fn is_full(&self) -> bool {
-        let state = self.state();
-        state.found_no_room && state.spares.len() < RESERVE
+        let (spares, more) = self.segments_left(RESERVE);
+        spares + more < RESERVE
     }
 
     /// True where a batch of so many bytes can surely be written behind `waiting` bytes that are on
-    /// their way. Always true until making a file has failed for want of room; from then on only
-    /// spares count, each good for half its length, since no batch lies in two segments.
+    /// their way. A segment counts for half its length, since no batch lies in two.
     pub(super) fn has_room_for(&self, waiting: u64, bytes: u64) -> bool {
         if bytes > self.segment_bytes / 2 {
             // It may need a file of its own, which only free room can give.
-            let free = self.disk.free_bytes(Site("segment.room")).unwrap_or(0);
-            return free / 2 >= waiting + bytes + self.segment_bytes;
+            return self.free_bytes() / 2 >= waiting + bytes + self.segment_bytes;
         }
+        let needed =
+            usize::try_from((waiting + bytes).div_ceil(self.segment_bytes / 2)).unwrap_or(usize::MAX);
+        let (spares, more) = self.segments_left(needed);
+        spares + more >= needed
+    }
+
+    /// The spares, and how many more can be made. The disk is asked only where there are fewer spares
+    /// than `needed`, and not at all once making one has failed for want of room: that nobody has met
+    /// the end of the disk yet does not mean that it is far.
+    fn segments_left(&self, needed: usize) -> (usize, usize) {
         let state = self.state();
-        !state.found_no_room || (waiting + bytes) * 2 <= state.spares.len() as u64 * self.segment_bytes
+        let (spares, found_no_room) = (state.spares.len(), state.found_no_room);
+        drop(state);
+        if spares >= needed || found_no_room {
+            return (spares, 0);
+        }
+        // One less than fit: a file system needs some room for itself.
+        let more = (self.free_bytes() / self.segment_bytes).saturating_sub(1);
+        (spares, usize::try_from(more).unwrap_or(usize::MAX - spares))
+    }
+
+    fn free_bytes(&self) -> u64 {
+        self.disk.free_bytes(Site("segment.room")).unwrap_or(0)
     }
 
     /// How many spares there are.
