@@ -119,9 +119,7 @@ impl Embedded {
             failed,
             next: recovered.next_lsn,
             cut_bytes: recovered.cut_bytes,
-            batch_bytes: usize::try_from(folder.meta.segment_bytes / 4)
-                .unwrap_or(usize::MAX)
-                .min(BATCH_BYTES_MAX),
+            batch_bytes: batch_bytes(&folder.meta),
             snapshots: snapshots.clone(),
         };
         let thread = std::thread::Builder::new()
@@ -258,6 +256,11 @@ fn new_store(random: &dyn Random, options: Options) -> NewStore {
     random.fill(&mut store);
     random.fill(&mut secret);
     NewStore { store: StoreId(store), secret: Secret(secret), segment_bytes: options.segment_bytes }
+}
+
+/// Where a batch closes: it should fit into a segment.
+fn batch_bytes(meta: &Meta) -> usize {
+    usize::try_from(meta.segment_bytes / 4).unwrap_or(usize::MAX).min(BATCH_BYTES_MAX)
 }
 
 fn token_key(meta: &Meta, secret: &Secret) -> TokenKey {
