@@ -13,6 +13,23 @@ pub const LEASE_SECONDS_DEFAULT: u32 = 60;
 pub const MAX_LEASE_SECONDS_MAX: u32 = 2_592_000;
 /// Longest grace for a late ack, in seconds.
 pub const LATE_ACK_GRACE_SECONDS_MAX: u32 = 3_600;
+/// How long a done event is remembered by default, in seconds (one day). Less may be asked for, but
+/// what is needed to judge a late retry is kept for so long all the same.
+pub const DONE_RETENTION_SECONDS_DEFAULT: u32 = 86_400;
+/// How long a dead letter is kept by default, in seconds (two weeks).
+pub const DEAD_RETENTION_SECONDS_DEFAULT: u32 = 1_209_600;
+/// Longest retention of done and dead, in seconds (ten years of 365 days).
+pub const RETENTION_SECONDS_MAX: u32 = 315_360_000;
+/// How long a dedupe key is remembered by default, in seconds.
+pub const DEDUPE_WINDOW_SECONDS_DEFAULT: u32 = 300;
+/// Longest dedupe window, in seconds (30 days).
+pub const DEDUPE_WINDOW_SECONDS_MAX: u32 = 2_592_000;
+/// Longest dedupe key, in bytes.
+pub const DEDUPE_KEY_BYTES_MAX: usize = 255;
+/// Longest Idempotency-Key, in bytes.
+pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
+/// How long an idempotency key is remembered, in seconds (one day).
+pub const IDEMPOTENCY_SECONDS: u32 = 86_400;
 /// Longest wait of a claim, in seconds.
 pub const WAIT_SECONDS_MAX: u32 = 60;
 /// Wait of a claim that names none, in seconds.

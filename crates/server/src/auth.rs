@@ -207,9 +207,7 @@ pub async fn install_admin(
 async fn stored(engine: &dyn Engine) -> Result<Vec<KeyRecord>, OpError> {
     match engine.read(Read::Keys).await? {
         Page::Keys(keys) => Ok(keys),
-        Page::Queue(_) | Page::Queues(..) | Page::Event(_) | Page::DeadLetters(..) | Page::System(_) => {
-            Err(OpError::Unknown)
-        }
+        _ => Err(OpError::Unknown),
     }
 }
 

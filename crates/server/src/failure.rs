@@ -122,7 +122,7 @@ impl From<Refused> for Failure {
             Refused::TooLarge => {
                 (ErrorCode::TooLarge, "the request makes a larger transaction than is taken")
             }
-            Refused::StreamNotFound | Refused::QueueNeeded | Refused::Changed => {
+            Refused::StreamNotFound | Refused::QueueNeeded | Refused::Changed | Refused::KeyReused => {
                 return Self::internal(format!(
                     "a refusal that no route of this version can meet: {refused:?}"
                 ));

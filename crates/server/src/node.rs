@@ -51,11 +51,7 @@ impl Node {
     pub(crate) async fn queue(&self, queue: QueueRef) -> Result<QueueView, Failure> {
         match self.engine.read(Read::Queue(queue)).await? {
             Page::Queue(view) => Ok(*view),
-            other @ (Page::Queues(..)
-            | Page::Event(_)
-            | Page::DeadLetters(..)
-            | Page::Keys(_)
-            | Page::System(_)) => Err(odd_page(&other)),
+            other => Err(odd_page(&other)),
         }
     }
 

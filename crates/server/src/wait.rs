@@ -297,10 +297,7 @@ fn claimed(reply: Option<TxnReply>) -> Result<Claimed, OpError> {
     match reply.and_then(|mut reply| reply.ops.pop()) {
         Some(Ok(OpReply::Claimed(claimed))) => Ok(claimed),
         Some(Err(error)) => Err(error),
-        Some(Ok(
-            OpReply::Event(_) | OpReply::Settled(_) | OpReply::Queue(_) | OpReply::Page(_) | OpReply::Done,
-        ))
-        | None => Err(OpError::Unknown),
+        Some(Ok(_)) | None => Err(OpError::Unknown),
     }
 }
 

@@ -36,6 +36,14 @@ pub struct QueueSettings {
     pub backoff: Backoff,
     /// How long after its end the last holder may still settle, in seconds.
     pub late_ack_grace_seconds: u32,
+    /// True where a done event keeps its payload for as long as it is remembered.
+    pub keep_done_payload: bool,
+    /// True where entries that this queue has not read are kept for it when they are trimmed.
+    pub protect_unread: bool,
+    /// How long a done event is remembered, in seconds: at least a day, whatever is said here.
+    pub done_retention_seconds: u32,
+    /// How long a dead letter is kept, in seconds.
+    pub dead_retention_seconds: u32,
 }
 
 impl Default for QueueSettings {
@@ -49,6 +57,10 @@ impl Default for QueueSettings {
             max_attempts: Some(limits::MAX_ATTEMPTS_DEFAULT),
             backoff: Backoff::default(),
             late_ack_grace_seconds: 0,
+            keep_done_payload: false,
+            protect_unread: true,
+            done_retention_seconds: limits::DONE_RETENTION_SECONDS_DEFAULT,
+            dead_retention_seconds: limits::DEAD_RETENTION_SECONDS_DEFAULT,
         }
     }
 }
@@ -68,6 +80,59 @@ pub struct QueueChanges {
     pub backoff: Option<Backoff>,
     /// See [`QueueSettings`].
     pub late_ack_grace_seconds: Option<u32>,
+    /// See [`QueueSettings`].
+    pub keep_done_payload: Option<bool>,
+    /// See [`QueueSettings`].
+    pub protect_unread: Option<bool>,
+    /// See [`QueueSettings`].
+    pub done_retention_seconds: Option<u32>,
+    /// See [`QueueSettings`].
+    pub dead_retention_seconds: Option<u32>,
+}
+
+/// When entries leave a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retention {
+    /// Once every queue has settled them.
+    Consumed,
+    /// When they are trimmed.
+    Trim,
+}
+
+/// What a stream is asked to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamSettings {
+    /// When its entries leave.
+    pub retention: Retention,
+    /// How long a dedupe key is remembered, in seconds.
+    pub dedupe_window_seconds: u32,
+}
+
+impl Default for StreamSettings {
+    fn default() -> Self {
+        let dedupe_window_seconds = naven_api::limits::DEDUPE_WINDOW_SECONDS_DEFAULT;
+        Self { retention: Retention::Consumed, dedupe_window_seconds }
+    }
+}
+
+/// Settings of a stream to change; what is none stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StreamChanges {
+    /// See [`StreamSettings`].
+    pub retention: Option<Retention>,
+    /// See [`StreamSettings`].
+    pub dedupe_window_seconds: Option<u32>,
+}
+
+impl StreamChanges {
+    /// `settings` with these changes made.
+    #[must_use]
+    pub fn made_to(self, settings: StreamSettings) -> StreamSettings {
+        StreamSettings {
+            retention: self.retention.unwrap_or(settings.retention),
+            dedupe_window_seconds: self.dedupe_window_seconds.unwrap_or(settings.dedupe_window_seconds),
+        }
+    }
 }
 
 impl QueueChanges {
@@ -81,6 +146,10 @@ impl QueueChanges {
             max_attempts: self.max_attempts.unwrap_or(settings.max_attempts),
             backoff: self.backoff.unwrap_or(settings.backoff),
             late_ack_grace_seconds: self.late_ack_grace_seconds.unwrap_or(settings.late_ack_grace_seconds),
+            keep_done_payload: self.keep_done_payload.unwrap_or(settings.keep_done_payload),
+            protect_unread: self.protect_unread.unwrap_or(settings.protect_unread),
+            done_retention_seconds: self.done_retention_seconds.unwrap_or(settings.done_retention_seconds),
+            dead_retention_seconds: self.dead_retention_seconds.unwrap_or(settings.dead_retention_seconds),
         }
     }
 }

@@ -3,12 +3,13 @@
 //! Lives here: reads, their pages, and how queues and events look from outside. Not here: their
 //! JSON (`naven-server`).
 
+use bytes::Bytes;
 use naven_api::{EventId, QueueId, Timestamp};
 use naven_core::{DeadReason, Past, View};
 
 use crate::key::KeyRecord;
-use crate::queue::{QueueRef, QueueSettings};
-use crate::txn::{Body, Place};
+use crate::queue::{QueueRef, QueueSettings, StreamSettings};
+use crate::txn::{Body, Place, StreamRef};
 
 /// One question.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +43,34 @@ pub enum Read {
         /// True where the payloads are wanted too.
         payload: bool,
     },
+    /// One stream.
+    Stream(StreamRef),
+    /// Streams that are not deleted, newest first.
+    Streams {
+        /// Only names that begin with this.
+        name_prefix: Bytes,
+        /// Where the last page ended.
+        cursor: Option<Cursor>,
+        /// Most items: 1 to 500.
+        limit: u32,
+    },
+    /// Entries of a stream, in the order of their places. What only a queue still needs is not shown.
+    Entries {
+        /// Of which stream.
+        stream: StreamRef,
+        /// The first place that may be shown.
+        start: Place,
+        /// The last place that may be shown.
+        end: Place,
+        /// True where the last comes first.
+        reverse: bool,
+        /// Most items: 1 to 500.
+        limit: u32,
+        /// True where the payloads are wanted too.
+        payload: bool,
+    },
+    /// The queues of a stream, oldest first.
+    Groups(StreamRef),
     /// Every stored key.
     Keys,
     /// Figures of the engine itself.
@@ -63,10 +92,75 @@ pub enum Page {
     Event(Box<EventView>),
     /// Events, each with the one dead delivery that was asked for.
     DeadLetters(Vec<EventView>, Option<Cursor>),
+    /// One stream.
+    Stream(Box<StreamView>),
+    /// Streams.
+    Streams(Vec<StreamView>, Option<Cursor>),
+    /// Entries; true where more follow.
+    Entries(Vec<EntryView>, bool),
+    /// Queues of one stream.
+    Groups(Vec<GroupView>),
     /// Keys.
     Keys(Vec<KeyRecord>),
     /// Figures of the engine itself.
     System(SystemView),
+}
+
+/// A stream from outside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamView {
+    /// Its name.
+    pub name: Bytes,
+    /// Its settings.
+    pub settings: StreamSettings,
+    /// Entries that are there.
+    pub length: u64,
+    /// The place of the first of them.
+    pub first: Option<Place>,
+    /// The last place that was ever given; zero where none was.
+    pub last: Place,
+    /// Entries that were ever added.
+    pub added: u64,
+    /// Events whose place is still to come.
+    pub scheduled: u64,
+    /// Queues that read it.
+    pub queues: u64,
+    /// Rises with every change that a watcher would see.
+    pub version: u64,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// One entry of a stream from outside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EntryView {
+    /// Its place.
+    pub place: Place,
+    /// Its event.
+    pub event: EventId,
+    /// Its content, where it was asked for and still lives.
+    pub body: Option<Body>,
+    /// Names and values that travel with it.
+    pub headers: Vec<(String, String)>,
+    /// When it was published.
+    pub created_at: Timestamp,
+}
+
+/// A queue as its stream's readers know it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupView {
+    /// The queue.
+    pub queue: QueueView,
+    /// The place of the last entry that it has taken in; zero where it has taken none.
+    pub last_delivered: Place,
+    /// Entries of the stream that it has not taken in yet.
+    pub lag: u64,
+    /// Deliveries that somebody has, or that wait for a retry.
+    pub pending: u64,
+    /// When the longest-held of them was handed out first, where there is one.
+    pub oldest_pending: Option<Timestamp>,
+    /// Entries that were trimmed away before it had read them.
+    pub trimmed_unread: u64,
 }
 
 /// Deliveries of a queue by state.
@@ -105,6 +199,8 @@ pub struct QueueView {
     pub stream: String,
     /// Its settings.
     pub settings: QueueSettings,
+    /// Its stream's settings.
+    pub stream_settings: StreamSettings,
     /// Why it is paused, where it is; the reason may be empty.
     pub paused: Option<String>,
     /// Deliveries by state.
@@ -136,6 +232,10 @@ pub struct EventView {
     pub created_at: Timestamp,
     /// Its first due time.
     pub scheduled_at: Timestamp,
+    /// When it is of no use any more, where it said so.
+    pub expires_at: Option<Timestamp>,
+    /// Its domain identity, where it was published with one over HTTP.
+    pub dedupe_key: Option<String>,
     /// One for each queue that deals with it.
     pub deliveries: Vec<DeliveryView>,
 }

@@ -25,6 +25,10 @@ pub struct TxnReply {
 pub enum OpReply {
     /// An event was published, or redriven: how it stands, without its payload.
     Event(Box<EventView>),
+    /// An event of this dedupe key was published before: how that one stands, without its payload.
+    Deduped(Box<EventView>),
+    /// The answer that this idempotency key got before.
+    Replayed(Box<OpReply>),
     /// A claim's leases.
     Claimed(Claimed),
     /// A holder's word was taken.
@@ -154,6 +158,8 @@ pub enum Refused {
     BadCursor,
     /// The transaction is larger than a record may be.
     TooLarge,
+    /// The idempotency key was used for another request.
+    KeyReused,
 }
 
 impl From<Refused> for OpError {

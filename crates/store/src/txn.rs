@@ -7,7 +7,7 @@ use bytes::Bytes;
 use naven_api::{ConsumerId, DelaySeconds, ErrorText, EventId, LeaseSeconds, LeaseToken, QueueId, Timestamp};
 use naven_core::DeadReason;
 
-use crate::queue::{QueueChanges, QueueRef, QueueSettings};
+use crate::queue::{QueueChanges, QueueRef, QueueSettings, StreamChanges};
 use crate::read::Read;
 
 /// Ops applied at one point of the order, durable as a whole.
@@ -178,6 +178,28 @@ pub struct Append {
     pub headers: Vec<(String, String)>,
     /// Attempts of this event, over its queue's.
     pub max_attempts: Option<u32>,
+    /// Its domain identity: a second one within the stream's window is the first one again.
+    pub dedupe: Option<DedupeKey>,
+    /// When it is of no use any more: from then on nobody gets it.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// An event's domain identity in its stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DedupeKey {
+    /// Whose keys these are: those of one space never meet those of another.
+    pub space: DedupeSpace,
+    /// The key: 1 to 255 bytes.
+    pub key: Bytes,
+}
+
+/// Whose dedupe keys are compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DedupeSpace {
+    /// `dedupeKey` of the HTTP door.
+    Http,
+    /// A Redis producer of this name.
+    Producer(Bytes),
 }
 
 /// How a claim holds what it takes.
@@ -325,12 +347,16 @@ pub struct ScanTransfer {
 /// Make or change a queue.
 #[derive(Debug, Clone, PartialEq)]
 pub enum GroupOp {
-    /// A new queue on a stream of its own, named alike.
+    /// A new queue.
     Create {
         /// Its unique name.
         name: String,
         /// Its settings.
         settings: Box<QueueSettings>,
+        /// On which stream it reads; none: on one of its own, named alike.
+        on: Option<Reading>,
+        /// What the stream is asked to do from now on.
+        stream: StreamChanges,
     },
     /// Change settings.
     Patch {
@@ -338,6 +364,16 @@ pub enum GroupOp {
         queue: QueueRef,
         /// What changes.
         changes: Box<QueueChanges>,
+        /// What changes of its stream.
+        stream: StreamChanges,
+    },
+    /// Go back or forward in the stream. What lies behind the new start begins a new round, whatever
+    /// became of it; old tokens are lost.
+    Reset {
+        /// Which queue.
+        queue: QueueRef,
+        /// Where it goes on.
+        from: From,
     },
     /// Stop handing out events.
     Pause {
@@ -353,6 +389,28 @@ pub enum GroupOp {
     },
 }
 
+/// On which stream a new queue reads, and from where. The stream is made where it is missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// The stream.
+    pub stream: StreamRef,
+    /// The first entry that it reads.
+    pub from: From,
+}
+
+/// Where in a stream a queue begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum From {
+    /// Behind the last entry.
+    New,
+    /// At the first entry that is kept.
+    Start,
+    /// At the first entry whose place is at or after this instant.
+    Time(Timestamp),
+    /// Behind this entry, which need not be there any more.
+    After(Place),
+}
+
 /// Remove something.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DeleteOp {
@@ -360,6 +418,15 @@ pub enum DeleteOp {
     Queue {
         /// Which.
         queue: QueueRef,
+        /// True where events that are not done or cancelled do not stand in the way.
+        force: bool,
+        /// Why its unfinished events are dead: deleted over HTTP or destroyed over Redis.
+        reason: DeadReason,
+    },
+    /// A stream and all its queues. Their pending and ready events become dead letters.
+    Stream {
+        /// Which.
+        stream: StreamRef,
         /// True where events that are not done or cancelled do not stand in the way.
         force: bool,
     },

@@ -77,8 +77,6 @@ async fn list(node: &Node, asked: Asked) -> Reply {
             let shown = views.into_iter().map(|view| shown::dead_letter(view, shown_if(asked.payload)));
             page(shown.collect::<Result<Vec<_>, Failure>>()?, next.as_ref(), &asked.filter)
         }
-        other @ (Page::Queue(_) | Page::Queues(..) | Page::Event(_) | Page::Keys(_) | Page::System(_)) => {
-            Err(odd_page(&other))
-        }
+        other => Err(odd_page(&other)),
     }
 }

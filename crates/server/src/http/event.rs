@@ -30,11 +30,7 @@ pub(super) async fn get(
     query.end()?;
     match node.engine.read(Read::Event { event: event.id()?, payload }).await? {
         Page::Event(view) => ok(&shown::event(*view, shown_if(payload))?),
-        other @ (Page::Queue(_)
-        | Page::Queues(..)
-        | Page::DeadLetters(..)
-        | Page::Keys(_)
-        | Page::System(_)) => Err(odd_page(&other)),
+        other => Err(odd_page(&other)),
     }
 }
 
@@ -50,11 +46,7 @@ pub(super) async fn redrive(
     let op = AdminOp::Redrive { event: event.id()?, queue: None, reset_attempts: request.reset_attempts };
     match node.apply(OpKind::Admin(op)).await? {
         OpReply::Event(view) => ok(&shown::event(*view, PayloadShown::No)?),
-        other @ (OpReply::Claimed(_)
-        | OpReply::Settled(_)
-        | OpReply::Queue(_)
-        | OpReply::Page(_)
-        | OpReply::Done) => Err(odd_reply(&other)),
+        other => Err(odd_reply(&other)),
     }
 }
 

@@ -69,6 +69,8 @@ fn append(queue: &QueueRef, request: PublishRequest) -> OpKind {
         (None, None) => Due::Now,
     };
     OpKind::Append(Append {
+        dedupe: None,
+        expires_at: None,
         to: Target::Queue(queue.clone()),
         // Copied: a slice would keep the whole request in memory as long as the event lives.
         body: Body { form: Form::Json, bytes: Bytes::copy_from_slice(request.payload.get().as_bytes()) },
@@ -81,10 +83,6 @@ fn append(queue: &QueueRef, request: PublishRequest) -> OpKind {
 fn published(reply: OpReply) -> Result<EventReply, Failure> {
     match reply {
         OpReply::Event(view) => shown::event(*view, PayloadShown::No),
-        other @ (OpReply::Claimed(_)
-        | OpReply::Settled(_)
-        | OpReply::Queue(_)
-        | OpReply::Page(_)
-        | OpReply::Done) => Err(odd_reply(&other)),
+        other => Err(odd_reply(&other)),
     }
 }

@@ -8,7 +8,8 @@ use axum::extract::State;
 use naven_api::queue::{
     PauseRequest, QueueCreateRequest, QueueDeletedReply, QueueFields, QueuePatchRequest, decode_nothing,
 };
-use naven_store::queue::{QueueChanges, QueueSettings};
+use naven_core::DeadReason;
+use naven_store::queue::{QueueChanges, QueueSettings, StreamChanges};
 use naven_store::read::{Page, QueueView, Read};
 use naven_store::reply::OpReply;
 use naven_store::txn::{DeleteOp, GroupOp, OpKind};
@@ -28,7 +29,8 @@ pub(super) async fn create(State(node): State<Arc<Node>>, caller: Caller, sent: 
     caller.may(Scope::Admin)?;
     let request = sent.decode(QueueCreateRequest::decode)?;
     let settings = Box::new(changes(request.fields).made_to(&QueueSettings::default()));
-    let op = GroupOp::Create { name: request.name.into(), settings };
+    let op =
+        GroupOp::Create { name: request.name.into(), settings, on: None, stream: StreamChanges::default() };
     let view = changed(node.apply(OpKind::Group(op)).await?)?;
     let path = format!("/v1/event-queues/{}", view.id);
     Ok(created(&shown::queue(view))?.located_at(&path))
@@ -45,11 +47,7 @@ pub(super) async fn list(State(node): State<Arc<Node>>, caller: Caller, mut quer
         Page::Queues(views, next) => {
             page(views.into_iter().map(shown::queue).collect(), next.as_ref(), &filter)
         }
-        other @ (Page::Queue(_)
-        | Page::Event(_)
-        | Page::DeadLetters(..)
-        | Page::Keys(_)
-        | Page::System(_)) => Err(odd_page(&other)),
+        other => Err(odd_page(&other)),
     }
 }
 
@@ -74,7 +72,11 @@ pub(super) async fn patch(
 ) -> Reply {
     caller.may(Scope::Admin)?;
     let request = node.in_queue(&queue, sent.decode(QueuePatchRequest::decode)).await?;
-    let op = GroupOp::Patch { queue, changes: Box::new(changes(request.fields)) };
+    let op = GroupOp::Patch {
+        queue,
+        changes: Box::new(changes(request.fields)),
+        stream: StreamChanges::default(),
+    };
     ok(&shown::queue(changed(node.apply(OpKind::Group(op)).await?)?))
 }
 
@@ -89,11 +91,12 @@ pub(super) async fn delete(
     let force = query.flag("force", false);
     node.in_queue(&queue, query.end()).await?;
     let view = node.queue(queue.clone()).await?;
-    match node.apply(OpKind::Delete(DeleteOp::Queue { queue, force })).await? {
+    match node
+        .apply(OpKind::Delete(DeleteOp::Queue { queue, force, reason: DeadReason::QueueDeleted }))
+        .await?
+    {
         OpReply::Done | OpReply::Queue(_) => ok(&QueueDeletedReply { id: view.id, deleted: true }),
-        other @ (OpReply::Event(_) | OpReply::Claimed(_) | OpReply::Settled(_) | OpReply::Page(_)) => {
-            Err(odd_reply(&other))
-        }
+        other => Err(odd_reply(&other)),
     }
 }
 
@@ -125,11 +128,7 @@ pub(super) async fn resume(
 fn changed(reply: OpReply) -> Result<QueueView, Failure> {
     match reply {
         OpReply::Queue(view) => Ok(*view),
-        other @ (OpReply::Event(_)
-        | OpReply::Claimed(_)
-        | OpReply::Settled(_)
-        | OpReply::Page(_)
-        | OpReply::Done) => Err(odd_reply(&other)),
+        other => Err(odd_reply(&other)),
     }
 }
 
@@ -141,5 +140,6 @@ fn changes(fields: QueueFields) -> QueueChanges {
         max_attempts: fields.max_attempts.map(Some),
         backoff: fields.backoff,
         late_ack_grace_seconds: fields.late_ack_grace_seconds,
+        ..QueueChanges::default()
     }
 }

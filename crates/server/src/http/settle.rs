@@ -140,10 +140,6 @@ fn op(event: EventId, token: LeaseToken, step: SettleStep) -> OpKind {
 fn word(reply: OpReply) -> Result<Settled, Failure> {
     match reply {
         OpReply::Settled(settled) => Ok(settled),
-        other @ (OpReply::Event(_)
-        | OpReply::Claimed(_)
-        | OpReply::Queue(_)
-        | OpReply::Page(_)
-        | OpReply::Done) => Err(odd_reply(&other)),
+        other => Err(odd_reply(&other)),
     }
 }

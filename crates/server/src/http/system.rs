@@ -35,11 +35,7 @@ pub(super) async fn system(State(node): State<Arc<Node>>, caller: Caller, query:
     query.end()?;
     let figures = match node.engine.read(Read::System).await? {
         Page::System(figures) => figures,
-        other @ (Page::Queue(_)
-        | Page::Queues(..)
-        | Page::Event(_)
-        | Page::DeadLetters(..)
-        | Page::Keys(_)) => {
+        other => {
             return Err(odd_page(&other));
         }
     };

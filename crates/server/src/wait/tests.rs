@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use naven_api::KeyId;
+use naven_core::DeadReason;
 use naven_store::conformance::{ManualClock, SeededRandom};
 use naven_store::model::Model;
-use naven_store::queue::{QueueRef, QueueSettings};
+use naven_store::queue::{QueueRef, QueueSettings, StreamChanges};
 use naven_store::read::{Page, Read};
 use naven_store::reply::{OpError, OpReply, TxnReply};
 use naven_store::txn::{Append, Body, DeleteOp, Due, Form, GroupOp, OpKind, Target, Txn};
@@ -56,7 +57,14 @@ impl Bench {
         tokio::spawn(Arc::clone(&waits).listen(CancellationToken::new()));
         let bench = Self { engine, waits };
         let settings = Box::new(QueueSettings::default());
-        bench.apply(OpKind::Group(GroupOp::Create { name: "q".to_owned(), settings })).await;
+        bench
+            .apply(OpKind::Group(GroupOp::Create {
+                name: "q".to_owned(),
+                settings,
+                on: None,
+                stream: StreamChanges::default(),
+            }))
+            .await;
         // Lets the listener begin to listen.
         tokio::task::yield_now().await;
         bench
@@ -69,6 +77,8 @@ impl Bench {
 
     pub(crate) async fn publish(&self) {
         self.apply(OpKind::Append(Append {
+            dedupe: None,
+            expires_at: None,
             to: Target::Queue(named()),
             body: Body { form: Form::Json, bytes: Bytes::from_static(b"{}") },
             due: Due::Now,
@@ -268,9 +278,22 @@ async fn a_wait_by_name_survives_its_queue_where_a_new_one_bears_the_name() {
     let bench = Bench::new().await;
     let replace = async {
         tokio::time::sleep(Duration::from_millis(100)).await;
-        bench.apply(OpKind::Delete(DeleteOp::Queue { queue: named(), force: true })).await;
+        bench
+            .apply(OpKind::Delete(DeleteOp::Queue {
+                queue: named(),
+                force: true,
+                reason: DeadReason::QueueDeleted,
+            }))
+            .await;
         let settings = Box::new(QueueSettings::default());
-        bench.apply(OpKind::Group(GroupOp::Create { name: "q".to_owned(), settings })).await;
+        bench
+            .apply(OpKind::Group(GroupOp::Create {
+                name: "q".to_owned(),
+                settings,
+                on: None,
+                stream: StreamChanges::default(),
+            }))
+            .await;
         tokio::time::sleep(Duration::from_millis(100)).await;
         bench.publish().await;
     };

@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use naven_api::{ErrorText, EventId, LeaseToken, QueueId, Timestamp};
+use naven_core::DeadReason;
 use tokio::runtime::{Builder, Runtime};
 
 use super::clock::ManualClock;
 use super::random::SeededRandom;
 use crate::clock::{Clock, Random};
 use crate::engine::{Budget, Engine, Tended};
-use crate::queue::{QueueRef, QueueSettings};
+use crate::queue::{QueueRef, QueueSettings, StreamChanges};
 use crate::read::{DeliveryView, EventView, Page, QueueView, Read};
 use crate::reply::{Claimed, Grant, OpError, OpReply, Settled};
 use crate::txn::{
@@ -105,7 +106,15 @@ pub fn beat(seconds: u32) -> SettleStep {
 /// Publishing `text` to a queue.
 pub fn append(queue: &str, text: &str, due: Due) -> OpKind {
     let to = Target::Queue(named(queue));
-    OpKind::Append(Append { to, body: json(text), due, headers: Vec::new(), max_attempts: None })
+    OpKind::Append(Append {
+        to,
+        body: json(text),
+        due,
+        headers: Vec::new(),
+        max_attempts: None,
+        dedupe: None,
+        expires_at: None,
+    })
 }
 
 /// Claiming up to `max` events for so many seconds.
@@ -121,12 +130,17 @@ pub fn settle(event: EventId, token: &LeaseToken, step: SettleStep) -> OpKind {
 
 /// Making a queue.
 pub fn create(name: &str, settings: QueueSettings) -> OpKind {
-    OpKind::Group(GroupOp::Create { name: name.to_owned(), settings: Box::new(settings) })
+    OpKind::Group(GroupOp::Create {
+        name: name.to_owned(),
+        settings: Box::new(settings),
+        on: None,
+        stream: StreamChanges::default(),
+    })
 }
 
 /// Deleting a queue.
 pub fn delete(name: &str, force: bool) -> OpKind {
-    OpKind::Delete(DeleteOp::Queue { queue: named(name), force })
+    OpKind::Delete(DeleteOp::Queue { queue: named(name), force, reason: DeadReason::QueueDeleted })
 }
 
 /// Redriving an event in its only queue.

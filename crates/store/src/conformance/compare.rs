@@ -18,7 +18,15 @@ pub(super) fn plain(answer: Result<OpReply, OpError>) -> Result<OpReply, OpError
             OpReply::Claimed(claimed)
         }
         OpReply::Page(page) => OpReply::Page(Box::new(plain_page(*page))),
-        other @ (OpReply::Event(_) | OpReply::Settled(_) | OpReply::Queue(_) | OpReply::Done) => other,
+        OpReply::Replayed(first) => {
+            let first = plain(Ok(*first)).expect("a success stays one");
+            OpReply::Replayed(Box::new(first))
+        }
+        other @ (OpReply::Event(_)
+        | OpReply::Deduped(_)
+        | OpReply::Settled(_)
+        | OpReply::Queue(_)
+        | OpReply::Done) => other,
     })
 }
 
@@ -32,7 +40,10 @@ pub(super) fn plain_page(page: Page) -> Page {
             Page::Keys(keys)
         }
         Page::System(view) => Page::System(SystemView { disk_bytes: 0, cut_bytes: 0, ..view }),
-        other @ (Page::Queue(_) | Page::Event(_)) => other,
+        Page::Streams(items, _) => Page::Streams(items, None),
+        other @ (Page::Queue(_) | Page::Event(_) | Page::Stream(_) | Page::Entries(..) | Page::Groups(_)) => {
+            other
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use naven_api::QueueId;
 
 use super::bench::{Bench, create, delete, fail_in, fatal, named, redrive, release};
 use crate::engine::{Hint, Hints, WaitSet};
-use crate::queue::{QueueChanges, QueueSettings};
+use crate::queue::{QueueChanges, QueueSettings, StreamChanges};
 use crate::txn::{Due, GroupOp, OpKind, SettleStep};
 
 /// So long a missing hint is waited for before the case fails; a present one takes no time.
@@ -70,7 +70,9 @@ pub fn what_operators_do_to_a_queue_wakes_its_waiters(bench: &Bench) {
     wakes(bench, queue, "pause", || group(GroupOp::Pause { queue: mail(), reason: None }));
     wakes(bench, queue, "resume", || group(GroupOp::Resume { queue: mail() }));
     let changes = Box::<QueueChanges>::default();
-    wakes(bench, queue, "patch", || group(GroupOp::Patch { queue: mail(), changes }));
+    wakes(bench, queue, "patch", || {
+        group(GroupOp::Patch { queue: mail(), changes, stream: StreamChanges::default() })
+    });
     wakes(bench, queue, "delete", || drop(bench.ask(delete("mail", true))));
 }
 

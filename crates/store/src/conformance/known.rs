@@ -9,7 +9,7 @@ use naven_core::DeadReason;
 use super::bench::json;
 use super::script::{Ask, Look, NAMES, Pick, ProofAsk, When};
 use crate::key::KeyRecord;
-use crate::queue::QueueRef;
+use crate::queue::{QueueRef, StreamChanges};
 use crate::read::{Cursor, Read};
 use crate::reply::{OpError, OpReply};
 use crate::txn::{AdminOp, Append, Claim, ClaimHold, DeleteOp, Due, GroupOp, OpKind, Proof, Settle, Target};
@@ -64,7 +64,12 @@ impl Known {
         match ask {
             Ask::Create(name, settings) => {
                 let name = NAMES[name % NAMES.len()].to_owned();
-                OpKind::Group(GroupOp::Create { name, settings: settings.clone() })
+                OpKind::Group(GroupOp::Create {
+                    name,
+                    settings: settings.clone(),
+                    on: None,
+                    stream: StreamChanges::default(),
+                })
             }
             Ask::Publish { queue, due, bytes, max_attempts } => OpKind::Append(Append {
                 to: Target::Queue(self.queue(*queue)),
@@ -72,6 +77,8 @@ impl Known {
                 due: self.due(*due, wall),
                 headers: vec![("pick".to_owned(), queue.to_string())],
                 max_attempts: *max_attempts,
+                dedupe: None,
+                expires_at: None,
             }),
             Ask::Claim { queue, max, seconds, max_bytes } => OpKind::Claim(Claim {
                 queue: self.queue(*queue),
@@ -86,17 +93,21 @@ impl Known {
                 let proof = self.proof(hold, *proof, side);
                 OpKind::Settle(Settle { event, proof, step: step.clone() })
             }
-            Ask::Patch(queue, changes) => {
-                OpKind::Group(GroupOp::Patch { queue: self.queue(*queue), changes: changes.clone() })
-            }
+            Ask::Patch(queue, changes) => OpKind::Group(GroupOp::Patch {
+                queue: self.queue(*queue),
+                changes: changes.clone(),
+                stream: StreamChanges::default(),
+            }),
             Ask::Pause(queue, has_reason) => {
                 let reason = has_reason.then(|| "upgrade".to_owned());
                 OpKind::Group(GroupOp::Pause { queue: self.queue(*queue), reason })
             }
             Ask::Resume(queue) => OpKind::Group(GroupOp::Resume { queue: self.queue(*queue) }),
-            Ask::Delete(queue, force) => {
-                OpKind::Delete(DeleteOp::Queue { queue: self.queue(*queue), force: *force })
-            }
+            Ask::Delete(queue, force) => OpKind::Delete(DeleteOp::Queue {
+                queue: self.queue(*queue),
+                force: *force,
+                reason: DeadReason::QueueDeleted,
+            }),
             Ask::Redrive { event, reset_attempts } => OpKind::Admin(AdminOp::Redrive {
                 event: self.event(*event),
                 queue: None,

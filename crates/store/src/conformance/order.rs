@@ -19,7 +19,15 @@ pub fn a_published_event_comes_back_as_it_was_sent(bench: &Bench) {
     let headers = vec![("b".to_owned(), "2".to_owned()), ("a".to_owned(), "1".to_owned())];
     let body = json("{ \"x\":1e3, \"x\":\"\\ud800\" }");
     let (to, max_attempts) = (Target::Queue(named("mail")), Some(4));
-    let append = Append { to, body: body.clone(), due: Due::Now, headers: headers.clone(), max_attempts };
+    let append = Append {
+        to,
+        body: body.clone(),
+        due: Due::Now,
+        headers: headers.clone(),
+        max_attempts,
+        dedupe: None,
+        expires_at: None,
+    };
     let Ok(OpReply::Event(sent)) = bench.ask(OpKind::Append(append)) else { panic!("not published") };
     assert_eq!((sent.stream.as_str(), &sent.headers, &sent.body), ("mail", &headers, &None));
     assert_eq!((sent.created_at, sent.scheduled_at), (bench.wall(), bench.wall()));

@@ -5,7 +5,7 @@
 use naven_core::View;
 
 use super::bench::{Bench, claim, fail_in, named};
-use crate::queue::QueueChanges;
+use crate::queue::{QueueChanges, StreamChanges};
 use crate::reply::{Claimed, OpReply, Refused};
 use crate::txn::{Due, GroupOp, OpKind, SettleStep};
 
@@ -18,7 +18,11 @@ fn resume() -> OpKind {
 }
 
 fn patch(changes: QueueChanges) -> OpKind {
-    OpKind::Group(GroupOp::Patch { queue: named("mail"), changes: Box::new(changes) })
+    OpKind::Group(GroupOp::Patch {
+        queue: named("mail"),
+        changes: Box::new(changes),
+        stream: StreamChanges::default(),
+    })
 }
 
 pub fn a_paused_queue_takes_events_and_hands_out_none(bench: &Bench) {

@@ -196,8 +196,9 @@ impl<'a> Player<'a> {
         let mut page = self.runtime.block_on(self.engines[side].read(read.clone()))?;
         loop {
             let next = match &page {
-                Page::Queues(_, next) | Page::DeadLetters(_, next) => next.clone(),
+                Page::Queues(_, next) | Page::DeadLetters(_, next) | Page::Streams(_, next) => next.clone(),
                 Page::Queue(_) | Page::Event(_) | Page::Keys(_) | Page::System(_) => None,
+                Page::Stream(_) | Page::Entries(..) | Page::Groups(_) => None,
             };
             let Some(next) = next else { return Ok(plain_page(page)) };
             if let Read::Queues { cursor, .. } | Read::DeadLetters { cursor, .. } = &mut read {

@@ -189,6 +189,7 @@ fn settings(random: &SeededRandom) -> QueueSettings {
             jitter_milli: random.one_of(&[0, 0, 500, 1_000]),
         },
         late_ack_grace_seconds: random.one_of(&[0, 0, 2, 10]),
+        ..QueueSettings::default()
     }
 }
 
@@ -267,6 +268,7 @@ fn changes(random: &SeededRandom) -> QueueChanges {
         max_attempts: random.once_in(3).then_some(to.max_attempts),
         backoff: random.once_in(3).then_some(to.backoff),
         late_ack_grace_seconds: random.once_in(3).then_some(to.late_ack_grace_seconds),
+        ..QueueChanges::default()
     }
 }
 

@@ -60,7 +60,10 @@ impl Preparer<'_> {
                 ClaimHold::Consumer(_) | ClaimHold::NoAck(_) => Command::Refused(OpError::Unsupported),
             },
             OpKind::Settle(settle) => self.settle(tables, settle),
-            OpKind::Group(GroupOp::Create { name, settings }) => {
+            OpKind::Group(GroupOp::Create { on: Some(_), .. } | GroupOp::Reset { .. }) => {
+                Command::Refused(OpError::Unsupported)
+            }
+            OpKind::Group(GroupOp::Create { name, settings, .. }) => {
                 let id = QueueId::from_bits(uuid_v7_bits(wall.as_ms(), self.random.draw_u128()));
                 if self.full {
                     Command::Refused(OpError::Full)
@@ -68,10 +71,11 @@ impl Preparer<'_> {
                     Command::Create { id, name, settings }
                 }
             }
-            OpKind::Group(GroupOp::Patch { queue, changes }) => Command::Patch { queue, changes },
+            OpKind::Group(GroupOp::Patch { queue, changes, .. }) => Command::Patch { queue, changes },
             OpKind::Group(GroupOp::Pause { queue, reason }) => Command::Pause { queue, reason },
             OpKind::Group(GroupOp::Resume { queue }) => Command::Resume { queue },
-            OpKind::Delete(DeleteOp::Queue { queue, force }) => Command::Delete { queue, force },
+            OpKind::Delete(DeleteOp::Queue { queue, force, .. }) => Command::Delete { queue, force },
+            OpKind::Delete(DeleteOp::Stream { .. }) => Command::Refused(OpError::Unsupported),
             OpKind::Read(read) => Command::Read(read),
             OpKind::Admin(AdminOp::Redrive { event, queue, reset_attempts }) => {
                 Command::Redrive { event, queue, reset_attempts }

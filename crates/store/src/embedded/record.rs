@@ -139,6 +139,12 @@ fn put_u32(enc: &mut Enc, value: Option<u32>) {
     });
 }
 
+fn put_flag(enc: &mut Enc, value: Option<bool>) {
+    enc.option(value, |enc, value| {
+        enc.flag(value);
+    });
+}
+
 fn put_text(enc: &mut Enc, value: Option<&str>) {
     enc.option(value, |enc, value| {
         enc.text(value);
@@ -250,6 +256,10 @@ fn put_changes(enc: &mut Enc, changes: &QueueChanges) {
     enc.option(changes.max_attempts, put_u32);
     enc.option(changes.backoff, put_backoff);
     put_u32(enc, changes.late_ack_grace_seconds);
+    put_flag(enc, changes.keep_done_payload);
+    put_flag(enc, changes.protect_unread);
+    put_u32(enc, changes.done_retention_seconds);
+    put_u32(enc, changes.dead_retention_seconds);
 }
 
 fn get_changes(dec: &mut Dec) -> Option<QueueChanges> {
@@ -260,5 +270,9 @@ fn get_changes(dec: &mut Dec) -> Option<QueueChanges> {
         max_attempts: dec.option(|dec| dec.option(Dec::u32))?,
         backoff: dec.option(get_backoff)?,
         late_ack_grace_seconds: dec.option(Dec::u32)?,
+        keep_done_payload: dec.option(Dec::flag)?,
+        protect_unread: dec.option(Dec::flag)?,
+        done_retention_seconds: dec.option(Dec::u32)?,
+        dead_retention_seconds: dec.option(Dec::u32)?,
     })
 }

@@ -7,6 +7,7 @@ use naven_core::{DeadReason, Now, State, View};
 
 use super::queue::{Event, Queue};
 use super::world::World;
+use crate::queue::StreamSettings;
 use crate::read::{Counts, Cursor, DeliveryView, EventView, Page, QueueView, Read, SystemView};
 use crate::reply::{OpError, Refused};
 
@@ -34,6 +35,9 @@ impl World {
                 let (page, next) = page(found.collect(), cursor.as_ref(), *limit)?;
                 let view = |at: usize| queue.event_view(&queue.events[at], *payload, now);
                 Ok(Page::DeadLetters(page.into_iter().map(view).collect(), next))
+            }
+            Read::Stream(_) | Read::Streams { .. } | Read::Entries { .. } | Read::Groups(_) => {
+                Err(OpError::Unsupported)
             }
             Read::Keys => Ok(Page::Keys(self.keys.clone())),
             Read::System => {
@@ -93,6 +97,7 @@ impl Queue {
             name: self.name.clone(),
             stream: self.name.clone(),
             settings: self.settings.clone(),
+            stream_settings: StreamSettings::default(),
             paused: self.paused.clone(),
             counts: self.counts(),
             oldest_ready: self.next_ready().map(|at| self.events[at].delivery.due),
@@ -111,6 +116,8 @@ impl Queue {
             headers: event.headers.clone(),
             created_at: event.created_at,
             scheduled_at: event.scheduled_at,
+            expires_at: None,
+            dedupe_key: None,
             deliveries: vec![self.delivery_view(event, now)],
         }
     }

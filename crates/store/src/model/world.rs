@@ -38,7 +38,8 @@ impl World {
             OpKind::Claim(claim) => self.claim(claim, now),
             OpKind::Settle(settle) => self.settle(settle, draw as u32, now),
             OpKind::Group(op) => self.group(op, draw, now),
-            OpKind::Delete(DeleteOp::Queue { queue, force }) => self.delete(queue, *force, now),
+            OpKind::Delete(DeleteOp::Queue { queue, force, .. }) => self.delete(queue, *force, now),
+            OpKind::Delete(DeleteOp::Stream { .. }) => Err(OpError::Unsupported),
             OpKind::Read(read) => Ok(OpReply::Page(Box::new(self.read(read, now)?))),
             OpKind::Admin(op) => self.admin(op, now),
             OpKind::Trim(_) | OpKind::DeleteEntries { .. } | OpKind::SetId { .. } => {
@@ -231,7 +232,8 @@ impl World {
             GroupOp::Create { name, .. } if self.open(&QueueRef::Name(name.clone())).is_ok() => {
                 return Err(Refused::NameTaken.into());
             }
-            GroupOp::Create { name, settings } => {
+            GroupOp::Create { on: Some(_), .. } | GroupOp::Reset { .. } => return Err(OpError::Unsupported),
+            GroupOp::Create { name, settings, .. } => {
                 let id = QueueId::from_bits(uuid_v7_bits(now.wall.as_ms(), draw));
                 self.queues.push(Queue::new(id, name, settings, now.wall));
                 self.queues.len() - 1
@@ -242,7 +244,7 @@ impl World {
         };
         let queue = &mut self.queues[at];
         match op {
-            GroupOp::Create { .. } => {}
+            GroupOp::Create { .. } | GroupOp::Reset { .. } => {}
             GroupOp::Patch { changes, .. } => {
                 queue.settings = changes.as_ref().clone().made_to(&queue.settings);
                 queue.updated_at = now.wall;

@@ -41,6 +41,9 @@ impl<T: Tables> Context<'_, T> {
                 let (no, row) = self.any_queue(queue)?;
                 self.dead_letters(no, &row, cursor.as_ref(), (*limit as usize, *payload))
             }
+            Read::Stream(_) | Read::Streams { .. } | Read::Entries { .. } | Read::Groups(_) => {
+                Err(OpError::Unsupported)
+            }
             Read::Keys => Ok(Page::Keys(self.keys())),
             Read::System => {
                 let queues = self.count_queues();

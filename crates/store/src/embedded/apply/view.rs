@@ -10,6 +10,7 @@ use crate::embedded::rows::body::BodyRow;
 use crate::embedded::rows::key::{Arrival, QueueNo, StreamNo};
 use crate::embedded::rows::queue::QueueRow;
 use crate::embedded::tables::{Table, Tables};
+use crate::queue::StreamSettings;
 use crate::read::{DeliveryView, EventView, QueueView};
 use crate::reply::OpError;
 
@@ -26,6 +27,7 @@ impl<T: Tables> Context<'_, T> {
             name: row.name.clone(),
             stream: self.stream_name(row.stream),
             settings: row.settings.clone(),
+            stream_settings: StreamSettings::default(),
             paused: row.paused.clone(),
             counts: progress.counts,
             oldest_ready: again.into_iter().chain(fresh).min().map(Timestamp::from_ms),
@@ -56,6 +58,8 @@ impl<T: Tables> Context<'_, T> {
             headers: row.headers.clone(),
             created_at: row.created_at,
             scheduled_at: row.scheduled_at,
+            expires_at: None,
+            dedupe_key: None,
             deliveries,
         })
     }

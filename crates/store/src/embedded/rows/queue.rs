@@ -97,6 +97,8 @@ pub(crate) fn put_settings(enc: &mut Enc, settings: &QueueSettings) {
     });
     put_backoff(enc, settings.backoff);
     enc.u32(settings.late_ack_grace_seconds);
+    enc.flag(settings.keep_done_payload).flag(settings.protect_unread);
+    enc.u32(settings.done_retention_seconds).u32(settings.dead_retention_seconds);
 }
 
 /// Reads a queue's settings.
@@ -108,6 +110,10 @@ pub(crate) fn get_settings(dec: &mut Dec) -> Option<QueueSettings> {
         max_attempts: dec.option(Dec::u32)?,
         backoff: get_backoff(dec)?,
         late_ack_grace_seconds: dec.u32()?,
+        keep_done_payload: dec.flag()?,
+        protect_unread: dec.flag()?,
+        done_retention_seconds: dec.u32()?,
+        dead_retention_seconds: dec.u32()?,
     })
 }
 
