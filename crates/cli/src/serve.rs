@@ -153,6 +153,7 @@ fn exit_of(error: &StorageError) -> Exit {
     match error {
         StorageError::NotOurs { .. }
         | StorageError::Newer { .. }
+        | StorageError::Older { .. }
         | StorageError::OpenToOthers { .. }
         | StorageError::Damage { .. }
         | StorageError::Record { .. } => Exit::NotOurs,

@@ -1,31 +1,30 @@
 //! The embedded engine as callers see it.
 //!
 //! Lives here: opening a folder, starting the threads, and the trait. Not here: the work itself
-//! (`sequencer.rs`), the log (`log/`) and snapshots (`snapshotter.rs`).
+//! (`sequencer.rs`), the log (`log/`) and what a start begins with (`restore.rs`).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use naven_api::QueueId;
 use naven_api::limits::WAIT_LOOK_MS;
-use naven_api::{QueueId, Timestamp};
 use naven_core::Now;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, oneshot, watch};
 
+use super::checkpointer::Checkpointer;
 use super::disk::{Disk, Site};
 use super::folder::{Folder, NewStore};
 use super::lock::FolderLock;
 use super::log::segment::LOG_FOLDER;
-use super::log::{BatchHeader, Commit, Log, Lsn};
+use super::log::{Commit, Log, Lsn};
 use super::meta::{Meta, Secret, StoreId};
-use super::replay::replay;
+use super::pace::{Checkpoints, Pace};
 use super::request::{Outlet, Request, unavailable};
+use super::restore::Restored;
 use super::sequencer::{BATCH_BYTES_MAX, Clocks, Sequencer};
-use super::snapshot::{self, SNAPSHOT_FOLDER};
-use super::snapshotter::{self, Ask, Snapshotter};
 use super::storage_error::StorageError;
-use super::tables::Journaled;
 use crate::clock::{Clock, Random};
 use crate::engine::{BoxFuture, Budget, Caps, Durability, Engine, Health, Hints, Tended, WaitSet};
 use crate::read::{Page, Read};
@@ -39,18 +38,12 @@ const WAITING_MAX: usize = 4_096;
 const HINTS_MAX: usize = 4_096;
 
 /// What an operator may choose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
     /// Length of a new store's segments in bytes, a power of two; none: by the disk's free space.
     pub segment_bytes: Option<u64>,
-    /// A snapshot is made when so many bytes of closed log lie beyond the last.
-    pub snapshot_every_bytes: u64,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { segment_bytes: None, snapshot_every_bytes: 64 << 20 }
-    }
+    /// When what changed goes to the cold store.
+    pub checkpoint: Pace,
 }
 
 /// The embedded engine: one process, one data folder. Dropping it without [`Engine::close`] makes
@@ -62,7 +55,6 @@ pub struct Embedded {
     hints: Mutex<Option<broadcast::Sender<QueueId>>>,
     health: watch::Receiver<Health>,
     disk: Arc<dyn Disk>,
-    snapshots: Mutex<mpsc::Sender<Ask>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     _lock: FolderLock,
 }
@@ -85,32 +77,29 @@ impl Embedded {
         random: Arc<dyn Random>,
     ) -> Result<Self, StorageError> {
         let folder = Folder::open(&*disk, || new_store(&*random, options))?;
-        let restored = snapshotter::restore(&*disk, &folder.meta)?;
-        let from = restored.lsn + 1;
-        let mut tables = Journaled::new(restored.tables);
-        let (log, recovered) = Log::open(Arc::clone(&disk), &folder.meta, from, &mut |header, payload| {
-            replay(&mut tables, payload, now_of(header)).map(drop)
-        })?;
-        let clocks = Clocks::resumed(clock, recovered.last.map(|header| header.lease).max(restored.lease));
+        let restored = Restored::open(Arc::clone(&disk), &folder.meta, options.checkpoint)?;
+        let Restored { tables, cold, log, recovered, supply } = restored;
+        let lease = recovered.last.map(|header| header.lease).max(Some(cold.applied().lease));
+        let clocks = Clocks::resumed(clock, lease);
         let (health_in, health) = watch::channel(Health::Well);
         let failed = Arc::new(AtomicBool::new(false));
         let commit = start_commit(log, Arc::clone(&failed), health_in)?;
         let (requests, inbox) = mpsc::channel();
         let (hints, _) = broadcast::channel(HINTS_MAX);
-        let maker = Snapshotter {
-            disk: Arc::clone(&disk),
-            meta: folder.meta,
+        let (checkpoints, jobs) = mpsc::channel();
+        let stamp = recovered.last.map_or(cold.applied().wall, |header| header.wall);
+        let checkpointer = Checkpointer {
+            cold,
             closed: Arc::clone(commit.closed()),
-            every_bytes: options.snapshot_every_bytes,
+            supply: Arc::clone(&supply),
+            alarm: commit.alarm(),
         };
-        let stamp = recovered.last.map_or(Timestamp::default(), |header| header.wall);
-        let stands = snapshot::Header { lsn: recovered.next_lsn - 1, wall: stamp, lease: clocks.lease_base };
-        let newest = maker.make_at_start(restored.lsn, tables.inner(), &stands);
-        let (snapshots, snapshotter) = maker.start(newest).map_err(thread_error)?;
+        let checkpointer = checkpointer.start(jobs).map_err(thread_error)?;
+        let lease_base = clocks.lease_base;
         let sequencer = Sequencer {
             requests: inbox,
             tables,
-            stamped: clocks.lease_base,
+            stamped: Now { wall: stamp, lease: lease_base },
             clocks,
             random,
             tokens: token_key(&folder.meta, &folder.secret),
@@ -120,7 +109,7 @@ impl Embedded {
             next: recovered.next_lsn,
             cut_bytes: recovered.cut_bytes,
             batch_bytes: batch_bytes(&folder.meta),
-            snapshots: snapshots.clone(),
+            checkpoints: Checkpoints::new(checkpoints, supply, options.checkpoint, lease_base),
         };
         let thread = std::thread::Builder::new()
             .name("naven-sequencer".to_owned())
@@ -132,23 +121,20 @@ impl Embedded {
             hints: Mutex::new(Some(hints)),
             health,
             disk,
-            snapshots: Mutex::new(snapshots),
-            threads: Mutex::new(vec![thread, snapshotter]),
+            threads: Mutex::new(vec![thread, checkpointer]),
             _lock: folder.lock,
         })
     }
 
-    /// Makes a snapshot of all that is in closed segments, which are used again afterwards. Answers
-    /// the LSN up to which it holds everything. Blocks for as long as it takes: seconds for a large
-    /// store.
+    /// Makes a checkpoint of everything that was answered before. Answers the LSN up to which the
+    /// cold store holds everything. Blocks for as long as it takes.
     ///
     /// # Errors
-    /// Whatever the disk says; `Closed` where the engine is.
-    pub fn make_snapshot(&self) -> Result<Lsn, StorageError> {
+    /// `Closed` where the engine is, or where it fails meanwhile, or where the disk is full.
+    pub fn make_checkpoint(&self) -> Result<Lsn, StorageError> {
         let (reply, made) = mpsc::channel();
-        let asked = self.snapshots.lock().unwrap_or_else(PoisonError::into_inner).send(Ask::Make(reply));
-        asked.map_err(|_| StorageError::Closed)?;
-        made.recv().map_err(|_| StorageError::Closed)?
+        self.requests.send(Request::Checkpoint { reply }).map_err(|_| StorageError::Closed)?;
+        made.recv().ok().flatten().ok_or(StorageError::Closed)
     }
 
     /// Hands a request over and waits for its answer; none where the engine takes no work.
@@ -172,7 +158,7 @@ impl Embedded {
             // Folders and files that go away meanwhile count for nothing.
             names.iter().filter_map(|name| self.disk.open(COUNT, &path(name)).ok()?.len(COUNT).ok()).sum()
         };
-        ["", LOG_FOLDER, SNAPSHOT_FOLDER].into_iter().map(folder_bytes).sum()
+        ["", LOG_FOLDER].into_iter().map(folder_bytes).sum()
     }
 }
 
@@ -245,10 +231,6 @@ impl Drop for Embedded {
             drop(thread.join());
         }
     }
-}
-
-fn now_of(header: &BatchHeader) -> Now {
-    Now { wall: header.wall, lease: header.lease }
 }
 
 fn new_store(random: &dyn Random, options: Options) -> NewStore {

@@ -1,7 +1,7 @@
 //! Opening a data folder, or making a new one.
 //!
 //! Lives here: what may be in a folder, and the order in which a new one comes to be. Not here:
-//! what the files hold (`meta.rs`, `log/`, `snapshot.rs`).
+//! what the files hold (`meta.rs`, `log/`, `cold.rs`).
 //!
 //! A folder is ours from the moment that `meta` is there, and `meta` comes last: a crash before it
 //! leaves a folder that is made anew, a crash after it one that opens. Whatever is found without a

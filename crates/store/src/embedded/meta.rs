@@ -15,7 +15,7 @@ use super::log::segment::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_TESTED};
 use super::storage_error::StorageError;
 
 /// The newest format of a data folder.
-pub const FOLDER_FORMAT: u16 = 1;
+pub const FOLDER_FORMAT: u16 = 2;
 /// The file's name.
 pub const META_FILE: &str = "meta";
 /// The secret's file name.
@@ -56,7 +56,7 @@ impl Meta {
     /// Reads the file; none where there is none.
     ///
     /// # Errors
-    /// `NotOurs` where it is another program's; `Newer`; `Damage`; `Disk`.
+    /// `NotOurs` where it is another program's; `Newer`; `Older`; `Damage`; `Disk`.
     pub fn read(disk: &dyn Disk) -> Result<Option<Self>, StorageError> {
         let file = match disk.open(READ, META_FILE) {
             Ok(file) => file,
@@ -95,6 +95,10 @@ impl Meta {
         if format > FOLDER_FORMAT {
             let file = META_FILE.to_owned();
             return Err(StorageError::Newer { file, found: format, known: FOLDER_FORMAT });
+        }
+        if format < FOLDER_FORMAT {
+            let file = META_FILE.to_owned();
+            return Err(StorageError::Older { file, found: format, known: FOLDER_FORMAT });
         }
         let whole: &[u8; META_BYTES] =
             bytes.try_into().map_err(|_| damage(bytes.len() as u64, "its length is wrong"))?;

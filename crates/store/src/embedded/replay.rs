@@ -6,15 +6,16 @@ use bytes::{Buf, Bytes};
 use naven_core::Now;
 
 use super::apply::apply;
+use super::layered::Layered;
 use super::record;
 use super::storage_error::BoxError;
-use super::tables::{Journaled, RamTables};
+use super::tables::Journaled;
 
 /// Applies the transactions of one batch at its stamp. Answers how many there were.
 ///
 /// # Errors
 /// Where the payload is not what this version writes: the checksum was right, so it is not damage.
-pub(crate) fn replay(tables: &mut Journaled<RamTables>, payload: &[u8], now: Now) -> Result<u32, BoxError> {
+pub(crate) fn replay(tables: &mut Journaled<Layered>, payload: &[u8], now: Now) -> Result<u32, BoxError> {
     let mut rest = Bytes::copy_from_slice(payload);
     let mut count = 0;
     while rest.has_remaining() {

@@ -8,6 +8,7 @@ use std::sync::mpsc;
 use naven_api::QueueId;
 use tokio::sync::{OwnedSemaphorePermit, broadcast, oneshot};
 
+use super::log::Lsn;
 use crate::engine::{Budget, Tended};
 use crate::read::{Page, Read};
 use crate::reply::{Grant, OpError, OpReply, TxnReply};
@@ -26,6 +27,9 @@ pub(super) enum Request {
     Read { read: Read, reply: oneshot::Sender<Result<Page, OpError>>, permit: OwnedSemaphorePermit },
     /// Do what is due.
     Tend { budget: Budget, reply: oneshot::Sender<Result<Tended, OpError>>, permit: OwnedSemaphorePermit },
+    /// Write everything to the cold store, and say up to which LSN it holds everything; none where
+    /// that failed.
+    Checkpoint { reply: mpsc::Sender<Option<Lsn>> },
     /// Take no more, and close.
     Close { reply: oneshot::Sender<()> },
 }
@@ -122,6 +126,8 @@ pub(super) fn refuse_request(request: Request) {
         }
         Request::Read { reply, .. } => drop(reply.send(Err(OpError::Unavailable))),
         Request::Tend { reply, .. } => drop(reply.send(Err(OpError::Unavailable))),
+        // Whoever waits learns it by the end of the channel.
+        Request::Checkpoint { .. } => {}
         Request::Close { reply } => drop(reply.send(())),
     }
 }

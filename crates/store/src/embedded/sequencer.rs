@@ -13,13 +13,15 @@ use naven_core::{LeaseTime, Now};
 use tokio::sync::oneshot;
 
 use super::apply::{Context, apply};
+use super::cold::Applied;
 use super::command::{Command, Recorded};
+use super::layered::Layered;
 use super::log::{Batch, BatchKind, Commit, Committed, Lsn, Then};
+use super::pace::Checkpoints;
 use super::prepare::Preparer;
 use super::record;
 use super::request::{Answer, Outlet, Request, only_claims, refuse_request};
-use super::snapshotter::Ask;
-use super::tables::{Journaled, Order, RamTables, Table, Tables};
+use super::tables::{Journaled, Order, Table, Tables};
 use crate::clock::{Clock, Random};
 use crate::engine::Tended;
 use crate::read::{Page, Read};
@@ -61,7 +63,7 @@ impl Clocks {
 /// Everything that the sequencer's thread owns.
 pub(super) struct Sequencer {
     pub(super) requests: mpsc::Receiver<Request>,
-    pub(super) tables: Journaled<RamTables>,
+    pub(super) tables: Journaled<Layered>,
     pub(super) clocks: Clocks,
     pub(super) random: Arc<dyn Random>,
     pub(super) tokens: TokenKey,
@@ -71,14 +73,14 @@ pub(super) struct Sequencer {
     pub(super) failed: Arc<AtomicBool>,
     /// The number that the next batch begins with.
     pub(super) next: Lsn,
-    /// The lease clock's reading in the last batch.
-    pub(super) stamped: LeaseTime,
+    /// The clocks' reading in the last batch.
+    pub(super) stamped: Now,
     /// Bytes that the last start cut off a torn tail.
     pub(super) cut_bytes: u64,
     /// A batch closes at so many bytes: it should fit into a segment.
     pub(super) batch_bytes: usize,
-    /// Told to stop when there is nothing more to make snapshots of.
-    pub(super) snapshots: mpsc::Sender<Ask>,
+    /// When what changed goes to the cold store.
+    pub(super) checkpoints: Checkpoints,
 }
 
 /// What is applied under one stamp and not handed to the log yet.
@@ -97,8 +99,7 @@ impl Sequencer {
         while let Ok(request) = self.requests.try_recv() {
             refuse_request(request);
         }
-        // A thread that is gone need not be told.
-        drop(self.snapshots.send(Ask::Stop));
+        self.checkpoints.stop();
         let now = self.clocks.now();
         // A failure was told to whoever watches the engine's health.
         drop(self.commit.close(now.wall, now.lease));
@@ -119,10 +120,19 @@ impl Sequencer {
             let mut open = Open::default();
             let mut next = first;
             while let Some(request) = next {
-                if let Request::Close { reply } = request {
-                    self.hand_over(open, now);
-                    return Some(reply);
-                }
+                let request = match request {
+                    Request::Close { reply } => {
+                        self.hand_over(open, now);
+                        return Some(reply);
+                    }
+                    Request::Checkpoint { reply } => {
+                        self.hand_over(std::mem::take(&mut open), now);
+                        // Whoever asked may have gone meanwhile.
+                        let _ = reply.send(self.checkpoint_now());
+                        break;
+                    }
+                    other => other,
+                };
                 self.take(request, now, &mut open);
                 if open.payload.len() >= self.batch_bytes || open.count as usize >= BATCH_TXNS_MAX {
                     self.hand_over(std::mem::take(&mut open), now);
@@ -132,6 +142,7 @@ impl Sequencer {
             }
             self.hand_over(open, now);
             self.tick(now);
+            self.checkpoint(now);
         }
     }
 
@@ -158,12 +169,14 @@ impl Sequencer {
                 let tended = Tended { rows: rows as usize, more };
                 open.answers.push(Answer::Tended { reply, tended, permit });
             }
-            Request::Close { .. } => unreachable!("closing is seen before anything is taken"),
+            Request::Close { .. } | Request::Checkpoint { .. } => {
+                unreachable!("these are seen before anything is taken")
+            }
         }
     }
 
     fn apply(&mut self, txn: Txn, now: Now, open: &mut Open) -> TxnReply {
-        let full = self.commit.is_full();
+        let full = self.commit.is_full() || self.checkpoints.is_stuck();
         let preparer = Preparer { random: &*self.random, tokens: &self.tokens, full };
         let txn = preparer.prepare(&self.tables, txn, now.wall);
         let (mut ops, _) = self.record(&txn, now, open);
@@ -218,9 +231,37 @@ impl Sequencer {
         }
     }
 
+    /// Writes what changed to the cold store, where it is time.
+    fn checkpoint(&mut self, now: Now) {
+        if !self.failed.load(Ordering::Acquire) {
+            let at = self.applied();
+            self.checkpoints.turn(self.tables.inner_mut(), &self.commit, at, now);
+        }
+    }
+
+    /// Writes everything that changed to the cold store. Answers what that is of; none where it could
+    /// not be written.
+    fn checkpoint_now(&mut self) -> Option<Lsn> {
+        let at = self.applied();
+        self.checkpoints.finish(self.tables.inner_mut(), &self.commit, at, &self.failed)
+    }
+
+    /// What the tables are of, all batches being handed over.
+    fn applied(&self) -> Applied {
+        Applied { lsn: self.next - 1, wall: self.stamped.wall, lease: self.stamped.lease }
+    }
+
+    /// A row could not be read: nothing that was applied since the last batch may leave.
+    fn give_up_on_fault(&self) {
+        if let Some(error) = self.tables.inner().take_fault() {
+            self.commit.alarm().raise(format!("a row cannot be read: {error}"));
+        }
+    }
+
     /// Hands a batch to the log; its answers leave when it is durable. A batch without a record
     /// waits for what its answers show.
     fn hand_over(&mut self, open: Open, now: Now) {
+        self.give_up_on_fault();
         if open.count == 0 && open.answers.is_empty() {
             return;
         }
@@ -239,7 +280,7 @@ impl Sequencer {
 
     /// Makes the lease clock durable once a second while leases live.
     fn tick(&mut self, now: Now) {
-        let stale = now.lease.as_ms() - self.stamped.as_ms() >= TICK_MS;
+        let stale = now.lease.as_ms() - self.stamped.lease.as_ms() >= TICK_MS;
         if stale && self.has_leases() && self.commit.has_room_for(0) && !self.failed.load(Ordering::Acquire) {
             self.push(BatchKind::Tick, 0, now, Vec::new(), Box::new(|_| {}));
         }
@@ -255,7 +296,7 @@ impl Sequencer {
     }
 
     fn push(&mut self, kind: BatchKind, count: u32, now: Now, payload: Vec<u8>, then: Then) {
-        self.stamped = now.lease;
+        self.stamped = now;
         let lsn = self.next;
         let batch = Batch { kind, lsn, count, wall: now.wall, lease: now.lease, payload };
         self.next = batch.next_lsn();

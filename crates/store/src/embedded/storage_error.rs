@@ -9,7 +9,7 @@ use super::disk::DiskError;
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why a data folder cannot be opened or read. The command line ends with 65 for `NotOurs`,
-/// `Newer`, `OpenToOthers`, `Damage` and `Record`, 73 for `NoRoom`, 74 for `Disk`, 75 for `InUse`.
+/// `Newer`, `Older`, `OpenToOthers`, `Damage` and `Record`, 73 for `NoRoom`, 74 for `Disk`, 75 for `InUse`.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
     /// Group or others may write to the folder.
@@ -34,6 +34,16 @@ pub enum StorageError {
         /// The format found.
         found: u16,
         /// The newest format that is known.
+        known: u16,
+    },
+    /// A version from before the first release wrote this; nothing was touched.
+    #[error("'{file}' has format {found}, from before the first release; this version begins with {known}")]
+    Older {
+        /// In which file.
+        file: String,
+        /// The format found.
+        found: u16,
+        /// The oldest format that is known.
         known: u16,
     },
     /// Another process has the folder open.

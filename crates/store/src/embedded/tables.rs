@@ -70,9 +70,15 @@ impl Table {
         Self::Key,
     ];
 
-    /// The table with this number.
-    pub(crate) fn from_number(number: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(number)).copied()
+    /// True where all rows stay in RAM, whatever the backlog: their number grows with queues, streams
+    /// and keys, not with events.
+    pub(crate) fn is_resident(self) -> bool {
+        match self {
+            Self::Numbers | Self::Stream | Self::Head | Self::Member | Self::Queue | Self::Progress => true,
+            Self::Name | Self::QueueId | Self::Key => true,
+            Self::Body | Self::Entry | Self::Waiting | Self::Delivery => false,
+            Self::Retry | Self::Again | Self::Ends | Self::Dead => false,
+        }
     }
 }
 
@@ -101,21 +107,27 @@ pub(crate) trait Tables {
 
     /// Visits the rows whose key is at least `from` and below `to`, until told to stop.
     fn scan(&self, table: Table, from: &[u8], to: &[u8], order: Order, visit: &mut Visit<'_>);
+
+    /// What [`Self::take_back`] needs to undo the next change of this row.
+    fn before(&self, table: Table, key: &[u8]) -> Before;
+
+    /// The row is again as it was.
+    fn take_back(&mut self, table: Table, key: &[u8], before: Before);
+}
+
+/// How a row was before a change, as these tables keep it.
+#[derive(Debug)]
+pub(crate) struct Before {
+    /// What the newest layer said of it; none: nothing.
+    pub(crate) newest: Option<Option<Bytes>>,
+    /// The row in RAM, where it is kept there.
+    pub(crate) resident: Option<Bytes>,
 }
 
 /// Rows in RAM.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct RamTables {
     tables: [BTreeMap<Box<[u8]>, Bytes>; Table::ALL.len()],
-}
-
-impl RamTables {
-    /// Every row, table by table, in key order: what a snapshot holds.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = (Table, &[u8], &Bytes)> {
-        Table::ALL.into_iter().flat_map(|table| {
-            self.tables[table as usize].iter().map(move |(key, value)| (table, &**key, value))
-        })
-    }
 }
 
 impl Tables for RamTables {
@@ -148,10 +160,21 @@ impl Tables for RamTables {
             }
         }
     }
+
+    fn before(&self, table: Table, key: &[u8]) -> Before {
+        Before { newest: None, resident: self.get(table, key) }
+    }
+
+    fn take_back(&mut self, table: Table, key: &[u8], before: Before) {
+        match before.resident {
+            Some(value) => self.put(table, key, value),
+            None => self.delete(table, key),
+        }
+    }
 }
 
 /// A row's key and what stood there before.
-type Overwritten = (Table, Box<[u8]>, Option<Bytes>);
+type Overwritten = (Table, Box<[u8]>, Before);
 
 /// Tables that remember what a transaction overwrote, so that it can be undone, and how many rows
 /// it wrote, so that one that wrote nothing leaves no record.
@@ -173,6 +196,11 @@ impl<T: Tables> Journaled<T> {
         &self.inner
     }
 
+    /// The tables themselves, for what is no change of a row.
+    pub(crate) fn inner_mut(&mut self) -> &mut T {
+        &mut self.inner
+    }
+
     /// How many rows were ever written or removed.
     pub(crate) fn writes(&self) -> u64 {
         self.writes
@@ -192,17 +220,14 @@ impl<T: Tables> Journaled<T> {
     pub(crate) fn roll_back(&mut self) {
         for (table, key, old) in self.undo.take().unwrap_or_default().into_iter().rev() {
             self.writes = self.writes.saturating_sub(1);
-            match old {
-                Some(value) => self.inner.put(table, &key, value),
-                None => self.inner.delete(table, &key),
-            }
+            self.inner.take_back(table, &key, old);
         }
     }
 
     fn note(&mut self, table: Table, key: &[u8]) {
         self.writes += 1;
         if let Some(undo) = &mut self.undo {
-            undo.push((table, key.into(), self.inner.get(table, key)));
+            undo.push((table, key.into(), self.inner.before(table, key)));
         }
     }
 }
@@ -224,6 +249,14 @@ impl<T: Tables> Tables for Journaled<T> {
 
     fn scan(&self, table: Table, from: &[u8], to: &[u8], order: Order, visit: &mut Visit<'_>) {
         self.inner.scan(table, from, to, order, visit);
+    }
+
+    fn before(&self, table: Table, key: &[u8]) -> Before {
+        self.inner.before(table, key)
+    }
+
+    fn take_back(&mut self, table: Table, key: &[u8], before: Before) {
+        self.inner.take_back(table, key, before);
     }
 }
 

@@ -10,7 +10,7 @@ use naven_store::conformance::bench::{
 };
 use naven_store::conformance::{Bench, Fresh, ManualClock, SeededRandom};
 use naven_store::embedded::disk::MemDisk;
-use naven_store::embedded::{Embedded, Options};
+use naven_store::embedded::{Embedded, Options, Pace};
 use naven_store::queue::QueueSettings;
 use naven_store::reply::{Grant, OpError, OpReply};
 use naven_store::txn::{Due, OpKind, SettleStep, Txn};
@@ -49,17 +49,17 @@ pub(crate) fn open(disk: &Arc<MemDisk>, clock: &Arc<ManualClock>) -> Bench {
 }
 
 fn open_with_engine(disk: &Arc<MemDisk>, clock: &Arc<ManualClock>) -> (Bench, Arc<Embedded>) {
-    // Snapshots are made where the script says so, never by themselves.
-    open_with(disk, clock, u64::MAX)
+    // Checkpoints are made where the script says so, never by themselves.
+    open_with(disk, clock, Pace::NEVER)
 }
 
-/// The same with a snapshot whenever so many bytes of log lie beyond the last.
+/// The same with checkpoints at this pace.
 pub(crate) fn open_with(
     disk: &Arc<MemDisk>,
     clock: &Arc<ManualClock>,
-    snapshot_every_bytes: u64,
+    checkpoint: Pace,
 ) -> (Bench, Arc<Embedded>) {
-    let options = Options { segment_bytes: Some(64 << 10), snapshot_every_bytes };
+    let options = Options { segment_bytes: Some(64 << 10), checkpoint };
     let (disk, time): (Arc<MemDisk>, Arc<dyn Clock>) = (Arc::clone(disk), clock.clone());
     let random: Arc<dyn Random> = Arc::new(SeededRandom::new(11));
     let engine = Embedded::open(disk, options, time, random).expect("the store opens");
@@ -113,7 +113,7 @@ impl Player {
             8..=11 => self.claim(queue),
             12..=17 => self.settle(),
             18 if self.random.once_in(2) => {
-                self.engine.make_snapshot().expect("the disk is well");
+                self.engine.make_checkpoint().expect("the disk is well");
             }
             18 => self.redrive_or_delete(queue),
             _ => {

@@ -2,7 +2,7 @@
 //! and cut.
 //!
 //! Lives here: the images of the log alone. Not here: images of a folder's making (`folder.rs`) and
-//! of a snapshot's (`snapshot.rs`).
+//! of the engine's (`crash/`).
 
 use naven_store::embedded::disk::{Loss, MemDisk, Replay};
 

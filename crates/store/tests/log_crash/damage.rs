@@ -172,7 +172,7 @@ fn a_segment_of_the_wrong_length_is_refused() {
 }
 
 #[test]
-fn a_log_that_ends_before_its_snapshot_is_refused() {
+fn a_log_that_ends_before_its_checkpoint_is_refused() {
     let script = log_at_rest(true);
     let end = script.written.last().unwrap().lsn + 100;
     let refused = read(&script.disk, &script.meta, end);
@@ -193,14 +193,18 @@ fn a_log_of_another_store_is_refused() {
 fn a_folder_of_a_newer_format_is_refused_and_left_untouched() {
     let script = log_at_rest(true);
     let mut meta = script.disk.peek("meta").unwrap();
-    meta[8] = 2;
+    meta[8] = 3;
     let disk = MemDisk::recorded();
     for name in script.disk.names() {
         disk.plant(&name, &script.disk.peek(&name).unwrap());
     }
     disk.plant("meta", &meta);
     let refused = Folder::open(&disk, new_store);
-    assert!(matches!(refused, Err(StorageError::Newer { found: 2, known: 1, .. })), "{refused:?}");
+    assert!(matches!(refused, Err(StorageError::Newer { found: 3, known: 2, .. })), "{refused:?}");
+    meta[8] = 1;
+    disk.plant("meta", &meta);
+    let refused = Folder::open(&disk, new_store);
+    assert!(matches!(refused, Err(StorageError::Older { found: 1, known: 2, .. })), "{refused:?}");
     assert_eq!(disk.ops(), 0, "it was written to");
 }
 

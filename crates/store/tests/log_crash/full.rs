@@ -63,7 +63,7 @@ fn a_full_disk_is_told_while_the_reserve_still_serves_and_nothing_is_lost_when_i
 }
 
 #[test]
-fn a_full_disk_is_over_when_a_snapshot_gives_segments_back() {
+fn a_full_disk_is_over_when_a_checkpoint_gives_segments_back() {
     let (_script, mut log) = log_on_a_full_disk();
     fill(&mut log);
     assert!(log.pool().is_full());

@@ -1,4 +1,4 @@
-//! The log, the folder and the snapshot file against power cuts, faults and damage, on a disk in
+//! The log and the folder against power cuts, faults and damage, on a disk in
 //! memory that forgets what was not synced.
 //!
 //! Lives here: the list of themes. Not here: the engine that is built on the log (`embedded.rs`).
@@ -13,4 +13,3 @@ mod folder;
 mod full;
 mod real;
 mod script;
-mod snapshot;

@@ -17,8 +17,7 @@ use crate::queue::QueueRef;
 use crate::reply::{OpError, Refused};
 use crate::token::TokenKey;
 
-/// What a row that cannot be read means: rows in RAM were written by this version, and those of a
-/// snapshot were checked when it was opened.
+/// What a row that cannot be read means: it was written by this version, and its checksum was right.
 const READABLE: &str = "rows are written by this version and checked when they are loaded";
 
 /// One transaction's view of the tables.

@@ -80,7 +80,7 @@ impl Log {
         self.durable
     }
 
-    /// Closed segments, for whoever makes snapshots.
+    /// Closed segments, for whoever makes checkpoints.
     pub fn closed(&self) -> &Arc<ClosedSegments> {
         &self.closed
     }

@@ -1,6 +1,6 @@
 //! Segments that are no longer written.
 //!
-//! Lives here: reading them again for a snapshot, and giving them back once one covers them. Not
+//! Lives here: reading them again, and giving them back once the cold store covers them. Not
 //! here: the segment that is being written (`append.rs`).
 
 use std::collections::VecDeque;
@@ -23,7 +23,7 @@ pub(super) struct Closed {
     pub(super) end: Lsn,
 }
 
-/// The closed segments of one log, oldest first. Shared with whoever makes snapshots.
+/// The closed segments of one log, oldest first. Shared with whoever makes checkpoints.
 pub struct ClosedSegments {
     disk: Arc<dyn Disk>,
     store: StoreId,
@@ -105,7 +105,7 @@ impl ClosedSegments {
         Ok(next)
     }
 
-    /// Gives back every segment that holds nothing after `lsn`, which a durable snapshot must
+    /// Gives back every segment that holds nothing after `lsn`, which a durable checkpoint must
     /// cover. The newest closed one stays: it is what says where the segment after it begins.
     /// Answers how many went.
     ///

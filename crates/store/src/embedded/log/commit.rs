@@ -104,7 +104,23 @@ impl std::fmt::Debug for Commit {
     }
 }
 
+/// Stops a log from outside, for good.
+#[derive(Clone)]
+pub struct Alarm(Arc<Shared>);
+
+impl Alarm {
+    /// The log takes nothing any more, and whoever waits is told so.
+    pub fn raise(&self, why: String) {
+        self.0.fail(why, Vec::new(), Vec::new());
+    }
+}
+
 impl Commit {
+    /// For whoever finds that the engine cannot go on.
+    pub fn alarm(&self) -> Alarm {
+        Alarm(Arc::clone(&self.shared))
+    }
+
     /// Starts the log's threads: one writes, one makes segments ahead of need. `on_failure` is told
     /// once, if ever, when a write or a sync fails.
     ///
@@ -196,7 +212,7 @@ impl Commit {
         self.shared.state().failed.clone()
     }
 
-    /// Closed segments, for whoever makes snapshots.
+    /// Closed segments, for whoever makes checkpoints.
     pub fn closed(&self) -> &Arc<ClosedSegments> {
         &self.shared.closed
     }

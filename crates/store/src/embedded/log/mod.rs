@@ -12,7 +12,7 @@
 //!
 //! # Layers
 //! [`append::Log`] writes and syncs on the caller's thread; [`commit::Commit`] puts it on a thread of
-//! its own, so that batches pile up while a sync runs. [`closed`] is for the snapshotter: it reads
+//! its own, so that batches pile up while a sync runs. [`closed`] is for the checkpointer: it reads
 //! segments that are no longer written, and gives them back to the [`pool`].
 
 pub mod append;
@@ -30,5 +30,5 @@ mod window;
 pub use append::{AppendError, Log};
 pub use batch::{Batch, BatchHeader, BatchKind, FIRST_LSN, Lsn};
 pub use closed::ClosedSegments;
-pub use commit::{Commit, CommitFailed, Committed, Then};
+pub use commit::{Alarm, Commit, CommitFailed, Committed, Then};
 pub use recover::{Recovered, Replay};

@@ -71,7 +71,7 @@ struct Walk<'a> {
 impl Log {
     /// Opens the log of a store: hands every batch that holds anything at or after `from` to
     /// `replay`, in order, cuts an unfinished tail, and makes what was read durable before
-    /// anything is built on it. `from` is the LSN after the snapshot's, or 1.
+    /// anything is built on it. `from` is the LSN after the cold store's, or 1.
     ///
     /// # Errors
     /// `Damage`, with file and offset, for anything that is not as it was written and is not an
@@ -218,7 +218,7 @@ impl Walk<'_> {
                 return Ok((offset + header.padded_bytes(), Some(to)));
             }
             if header.lsn < self.from && header.next_lsn() > self.from {
-                let what = format!("the snapshot ends inside the batch of lsn {}", header.lsn);
+                let what = format!("the cold store ends inside the batch of lsn {}", header.lsn);
                 return Err(StorageError::damage(name, offset, what));
             }
             if header.next_lsn() > self.from {

@@ -5,7 +5,7 @@
 //!
 //! Where a batch with LSN L should be there is none. It was never synced, and so never answered,
 //! unless something says that L was durable: a later valid batch, or a batch of a later segment, or
-//! the snapshot. A group's later batches may have reached the disk while an earlier one did not:
+//! the cold store. A group's later batches may have reached the disk while an earlier one did not:
 //! these say nothing about L, and are wiped out with it, so that they can never follow what will be
 //! written in its place.
 

@@ -99,7 +99,7 @@ fn commit(log: &mut Log, shared: &Shared, mut group: Group) -> bool {
                     return false;
                 }
                 // Nothing is applied that has no room, but somebody else may have taken it since. It
-                // may come back: an operator's, or a snapshot's that gives segments back.
+                // may come back: an operator's, or a checkpoint's that gives segments back.
                 tries -= 1;
                 shared.pool.wait_for_room();
             }

@@ -1,0 +1,100 @@
+//! Checkpoints: what changed in RAM goes to the cold store, on a thread of its own, so that neither
+//! RAM nor the log grows with what was done.
+//!
+//! Lives here: writing one window after the other, what a full disk means for them, and giving back
+//! the part of the log that is no longer needed. Not here: when a window is closed
+//! (`sequencer.rs`), and the cold store itself (`cold.rs`).
+//!
+//! The log is kept from one checkpoint earlier than needed: should the newest commit of the cold
+//! store be lost, what was in it is replayed.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::cold::{Applied, Cold};
+use super::log::{Alarm, ClosedSegments, Lsn};
+use super::storage_error::StorageError;
+use super::supply::Supply;
+use super::window::Window;
+
+/// How long a full disk is left alone.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// A window that was closed, and what the cold store is of once it is written.
+pub(super) struct Job {
+    pub(super) window: Arc<Window>,
+    pub(super) applied: Applied,
+}
+
+/// What the thread is asked.
+pub(super) enum Ask {
+    /// Write this; everything in it is durable in the log.
+    Write(Job),
+    /// Write no more.
+    Stop,
+}
+
+/// Writes the cold store of one engine.
+pub(super) struct Checkpointer {
+    pub(super) cold: Cold,
+    pub(super) closed: Arc<ClosedSegments>,
+    pub(super) supply: Arc<Supply>,
+    pub(super) alarm: Alarm,
+}
+
+impl Checkpointer {
+    /// Starts the thread; it ends when it is told to stop, or when a write fails for good.
+    ///
+    /// # Errors
+    /// Where the thread cannot be started.
+    pub(super) fn start(self, asked: mpsc::Receiver<Ask>) -> io::Result<JoinHandle<()>> {
+        let work = move || {
+            let (supply, alarm) = (Arc::clone(&self.supply), self.alarm.clone());
+            if let Err(error) = self.run(&asked) {
+                alarm.raise(format!("no checkpoint can be written: {error}"));
+            }
+            supply.end();
+        };
+        std::thread::Builder::new().name("naven-checkpoints".to_owned()).spawn(work)
+    }
+
+    fn run(mut self, asked: &mpsc::Receiver<Ask>) -> Result<(), StorageError> {
+        while let Ok(Ask::Write(job)) = asked.recv() {
+            while !self.write(&job)? {
+                match asked.recv_timeout(RETRY_AFTER) {
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Ok(Ask::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                    Ok(Ask::Write(_)) => unreachable!("one window is closed at a time"),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a window and hands out a reader of what is there now. False where there is no room.
+    fn write(&mut self, job: &Job) -> Result<bool, StorageError> {
+        let previous = self.upto();
+        let is_stuck = match self.cold.write(&job.window, job.applied) {
+            Ok(()) => {
+                self.closed.recycle_below(previous)?;
+                false
+            }
+            Err(StorageError::Disk(error)) if error.is_no_room() => {
+                tracing::warn!("no room for a checkpoint: {error}");
+                self.supply.void();
+                true
+            }
+            Err(error) => return Err(error),
+        };
+        let reader = self.cold.reader()?.map(Arc::new);
+        self.supply.put((reader, self.upto()), is_stuck);
+        Ok(!is_stuck)
+    }
+
+    fn upto(&self) -> Lsn {
+        self.cold.applied().lsn
+    }
+}

@@ -1,0 +1,140 @@
+//! Reading the cold store as it was after one checkpoint.
+//!
+//! Lives here: single rows, and rows in key order, checked. Not here: what lies over them in RAM
+//! (`layered.rs`).
+
+use bytes::Bytes;
+use redb::{AccessGuard, Database, Range, ReadOnlyTable, ReadableDatabase, TableDefinition, TableError};
+
+use super::damage::{is_stale, storage_error};
+use super::{COLD_FILE, name_of, row};
+use crate::embedded::storage_error::StorageError;
+use crate::embedded::tables::{Order, Table};
+
+type Stored = ReadOnlyTable<&'static [u8], &'static [u8]>;
+
+/// One state of the cold store, unchanged by later writes.
+pub(crate) struct ColdReader {
+    /// None: the table has no row.
+    tables: Vec<Option<Stored>>,
+}
+
+/// What a read of the cold store came to.
+pub(crate) type Reads<T> = Result<T, ReadFailed>;
+
+/// Why a read of the cold store failed.
+#[derive(Debug)]
+pub(crate) enum ReadFailed {
+    /// A write failed meanwhile: a new reader can tell.
+    Stale,
+    /// For good.
+    Broken(StorageError),
+}
+
+impl From<StorageError> for ReadFailed {
+    fn from(error: StorageError) -> Self {
+        if is_stale(&error) { Self::Stale } else { Self::Broken(error) }
+    }
+}
+
+impl ColdReader {
+    pub(super) fn begin(database: &Database) -> Result<Self, StorageError> {
+        let txn = database.begin_read().map_err(storage_error)?;
+        let open = |table| {
+            let name = name_of(table);
+            match txn.open_table(TableDefinition::<&[u8], &[u8]>::new(&name)) {
+                Ok(stored) => Ok(Some(stored)),
+                Err(TableError::TableDoesNotExist(_)) => Ok(None),
+                Err(error) => Err(storage_error(error)),
+            }
+        };
+        Ok(Self { tables: Table::ALL.into_iter().map(open).collect::<Result<_, _>>()? })
+    }
+
+    /// The row under `key`.
+    ///
+    /// # Errors
+    /// See [`ReadFailed`].
+    pub(crate) fn get(&self, table: Table, key: &[u8]) -> Reads<Option<Bytes>> {
+        let Some(stored) = &self.tables[table as usize] else { return Ok(None) };
+        match stored.get(key).map_err(storage_error)? {
+            Some(value) => checked(table, key, value.value()).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The rows whose key is at least `from` and below `to`.
+    ///
+    /// # Errors
+    /// See [`ReadFailed`].
+    pub(crate) fn range(&self, table: Table, from: &[u8], to: &[u8], order: Order) -> Reads<ColdRows> {
+        let rows = match &self.tables[table as usize] {
+            Some(stored) if from < to => Some(stored.range(from..to).map_err(storage_error)?),
+            Some(_) | None => None,
+        };
+        Ok(ColdRows { table, order, rows })
+    }
+}
+
+impl std::fmt::Debug for ColdReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ColdReader")
+    }
+}
+
+/// Rows of one table, one after the other.
+pub(crate) struct ColdRows {
+    table: Table,
+    order: Order,
+    rows: Option<Range<'static, &'static [u8], &'static [u8]>>,
+}
+
+/// One row, as it lies in a page.
+pub(crate) struct ColdRow {
+    table: Table,
+    key: AccessGuard<'static, &'static [u8]>,
+    value: AccessGuard<'static, &'static [u8]>,
+}
+
+impl ColdRows {
+    /// The next row.
+    ///
+    /// # Errors
+    /// See [`ReadFailed`].
+    pub(crate) fn next(&mut self) -> Reads<Option<ColdRow>> {
+        let Some(rows) = &mut self.rows else { return Ok(None) };
+        let next = match self.order {
+            Order::Rising => rows.next(),
+            Order::Falling => rows.next_back(),
+        };
+        let Some(next) = next else { return Ok(None) };
+        let (key, value) = next.map_err(storage_error)?;
+        Ok(Some(ColdRow { table: self.table, key, value }))
+    }
+}
+
+impl ColdRow {
+    /// Its key.
+    pub(crate) fn key(&self) -> &[u8] {
+        self.key.value()
+    }
+
+    /// Its value, checked.
+    ///
+    /// # Errors
+    /// `Broken` where it is not what was written.
+    pub(crate) fn value(&self) -> Reads<Bytes> {
+        checked(self.table, self.key(), self.value.value())
+    }
+}
+
+fn checked(table: Table, key: &[u8], value: &[u8]) -> Reads<Bytes> {
+    match row::decode(table, key, value) {
+        Some(row) => Ok(Bytes::copy_from_slice(row)),
+        None => {
+            let key: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+            let what = format!("the row {key} of table {table:?} is not what was written");
+            Err(ReadFailed::Broken(StorageError::damage(COLD_FILE, 0, what)))
+        }
+    }
+}

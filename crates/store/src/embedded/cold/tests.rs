@@ -1,0 +1,115 @@
+//! The cold store by itself: written, read again, on a disk that is full, and damaged.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use naven_api::Timestamp;
+use naven_core::LeaseTime;
+
+use super::{Applied, COLD_FILE, Cold, ReadFailed};
+use crate::embedded::disk::{Disk, MemDisk};
+use crate::embedded::meta::StoreId;
+use crate::embedded::storage_error::StorageError;
+use crate::embedded::tables::{Order, Table};
+use crate::embedded::window::Window;
+
+const STORE: StoreId = StoreId([7; 16]);
+
+fn at(lsn: u64) -> Applied {
+    Applied { lsn, wall: Timestamp::from_ms(lsn as i64 * 10), lease: LeaseTime::from_ms(lsn as i64) }
+}
+
+fn open(disk: &Arc<MemDisk>) -> Result<Cold, StorageError> {
+    let disk: Arc<dyn Disk> = disk.clone();
+    Cold::open(disk, STORE)
+}
+
+fn window(rows: &[(&[u8], Option<&'static [u8]>)]) -> Window {
+    let mut window = Window::default();
+    for (key, row) in rows {
+        window.set(Table::Body, key, row.map(Bytes::from_static));
+    }
+    window
+}
+
+fn row(cold: &mut Cold, key: &[u8]) -> Option<Bytes> {
+    let reader = cold.reader().expect("it opens")?;
+    reader.get(Table::Body, key).expect("it reads")
+}
+
+#[test]
+fn what_was_written_is_there_when_it_is_opened_again() {
+    let disk = Arc::new(MemDisk::new());
+    let mut cold = open(&disk).expect("an empty folder has an empty cold store");
+    assert_eq!(cold.applied(), Applied::default());
+    assert!(disk.peek(COLD_FILE).is_none(), "no file before the first checkpoint");
+    cold.write(&window(&[(b"a", Some(b"1")), (b"b", Some(b"2"))]), at(3)).expect("there is room");
+    cold.write(&window(&[(b"a", None), (b"c", Some(b""))]), at(5)).expect("there is room");
+    drop(cold);
+    let mut cold = open(&disk).expect("it opens");
+    assert_eq!(cold.applied(), at(5));
+    assert_eq!(row(&mut cold, b"a"), None);
+    assert_eq!(row(&mut cold, b"b"), Some(Bytes::from_static(b"2")));
+    assert_eq!(row(&mut cold, b"c"), Some(Bytes::new()));
+}
+
+#[test]
+fn without_room_the_last_state_stands_and_the_next_try_goes_on_from_it() {
+    let disk = Arc::new(MemDisk::new());
+    let mut cold = open(&disk).expect("it opens");
+    cold.write(&window(&[(b"a", Some(b"1"))]), at(1)).expect("there is room");
+    let before = cold.reader().expect("it opens").expect("it is there");
+    disk.set_capacity(disk.peek(COLD_FILE).expect("it was made").len() as u64);
+    let mut large = Window::default();
+    for key in 0u32..40_000 {
+        large.set(Table::Body, &key.to_be_bytes(), Some(Bytes::from(vec![1; 200])));
+    }
+    let refused = cold.write(&large, at(9)).expect_err("8 MB do not fit");
+    assert!(matches!(&refused, StorageError::Disk(error) if error.is_no_room()), "{refused:?}");
+    // From redb's pages in RAM, or not at all: never something else.
+    let stale = before.get(Table::Body, b"a");
+    assert!(matches!(&stale, Err(ReadFailed::Stale)) || stale.is_ok_and(|row| row.as_deref() == Some(b"1")));
+    assert_eq!((row(&mut cold, b"a"), cold.applied()), (Some(Bytes::from_static(b"1")), at(1)));
+    disk.set_capacity(u64::MAX);
+    cold.write(&large, at(9)).expect("now there is room");
+    assert_eq!(row(&mut cold, &9u32.to_be_bytes()), Some(Bytes::from(vec![1; 200])));
+}
+
+#[test]
+fn a_flipped_bit_of_a_row_is_found_when_it_is_read() {
+    let disk = Arc::new(MemDisk::new());
+    let mut cold = open(&disk).expect("it opens");
+    cold.write(&window(&[(b"a", Some(b"a row that can be found")), (b"b", Some(b"2"))]), at(1))
+        .expect("there is room");
+    drop(cold);
+    let mut bytes = disk.peek(COLD_FILE).expect("it was made");
+    let text = b"can be found";
+    let place = bytes.windows(text.len()).position(|part| part == text).expect("the row is in the file");
+    bytes[place] ^= 1;
+    disk.plant(COLD_FILE, &bytes);
+    let mut cold = open(&disk).expect("only what is read is checked");
+    let reader = cold.reader().expect("it opens").expect("it is there");
+    let found = reader.get(Table::Body, b"a");
+    assert!(matches!(found, Err(ReadFailed::Broken(StorageError::Damage { .. }))), "{found:?}");
+    let mut rows = reader.range(Table::Body, b"", b"z", Order::Rising).expect("it reads");
+    let first = rows.next().expect("it reads").expect("there are rows");
+    assert!(matches!(first.value(), Err(ReadFailed::Broken(_))), "in a walk too");
+    assert_eq!(row(&mut cold, b"b"), Some(Bytes::from_static(b"2")), "other rows are read");
+}
+
+#[test]
+fn a_file_that_is_none_of_ours_is_refused_without_a_panic() {
+    let disk = Arc::new(MemDisk::new());
+    let mut cold = open(&disk).expect("it opens");
+    cold.write(&window(&[(b"a", Some(b"1"))]), at(1)).expect("there is room");
+    drop(cold);
+    let whole = disk.peek(COLD_FILE).expect("it was made");
+    let other: Arc<dyn Disk> = disk.clone();
+    let of_another = Cold::open(other, StoreId([8; 16]));
+    assert!(matches!(of_another, Err(StorageError::Damage { .. })), "{of_another:?}");
+    for bytes in [&whole[..whole.len() / 2], &whole[..whole.len() - 1], &whole[..3], &vec![9; 70_000]] {
+        disk.plant(COLD_FILE, bytes);
+        let opened = open(&disk);
+        assert!(matches!(opened, Err(StorageError::Damage { .. })), "{} bytes: {opened:?}", bytes.len());
+    }
+}

@@ -1,0 +1,315 @@
+//! The tables as they are now: what changed lately, in RAM, over the cold store.
+//!
+//! Lives here: which layer answers for a row, and what is known of a table's empty front. Not here:
+//! walking over all layers in order (`layered/merge.rs`), and when a layer is written down
+//! (`checkpointer.rs`).
+//!
+//! From the top: the open window, which takes all changes; the frozen one, while it is being written
+//! to the cold store; the cold store. Small tables, whose rows grow with queues and not with events,
+//! are in RAM as a whole beside that.
+//!
+//! Rows that are found by time leave at the front of their owner's range, and until the next
+//! checkpoint each leaves a mark there that says "gone". `floors` remembers how far the front is
+//! known to be empty, so that no scan walks over those marks twice.
+
+mod merge;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::cold::{Applied, ColdReader, ReadFailed};
+use super::rows::key::past_number;
+use super::storage_error::StorageError;
+use super::supply::Supply;
+use super::tables::{Before, Order, RamTables, Table, Tables, Visit};
+use super::window::Window;
+use merge::{Found, Merge, OWNER_BYTES, Span, owner_of};
+
+/// A number that begins the keys of its owner's rows.
+type Owner = [u8; OWNER_BYTES];
+/// For each owner's rows of a table: no row lies below this key.
+type Floors = BTreeMap<(Table, Owner), Box<[u8]>>;
+
+/// The tables of a running engine. One thread owns them.
+#[derive(Debug)]
+pub(crate) struct Layered {
+    open: Window,
+    frozen: Option<(Arc<Window>, Applied)>,
+    cold: RefCell<Option<Arc<ColdReader>>>,
+    resident: RamTables,
+    floors: RefCell<Floors>,
+    /// Why a row could not be read, for good: nothing that was read since may be believed.
+    fault: RefCell<Option<StorageError>>,
+    supply: Arc<Supply>,
+}
+
+impl Layered {
+    /// The tables over `cold`; further readers come through `supply`.
+    ///
+    /// # Errors
+    /// `Damage`; `Disk`.
+    pub(crate) fn load(cold: Option<Arc<ColdReader>>, supply: Arc<Supply>) -> Result<Self, StorageError> {
+        let mut resident = RamTables::default();
+        if let Some(cold) = &cold {
+            for table in Table::ALL.into_iter().filter(|table| table.is_resident()) {
+                load_table(cold, table, &mut resident)?;
+            }
+        }
+        let (frozen, open) = (None, Window::default());
+        let (floors, fault) = (RefCell::default(), RefCell::default());
+        Ok(Self { open, frozen, cold: RefCell::new(cold), resident, floors, fault, supply })
+    }
+
+    /// The window that takes changes.
+    pub(crate) fn open(&self) -> &Window {
+        &self.open
+    }
+
+    /// Up to which LSN the window is that waits to be written, where there is one.
+    pub(crate) fn frozen_upto(&self) -> Option<u64> {
+        self.frozen.as_ref().map(|(_, applied)| applied.lsn)
+    }
+
+    /// Closes the open window, which ends with what `applied` says, so that it can be written. There
+    /// is at most one such.
+    pub(crate) fn freeze(&mut self, applied: Applied) -> Arc<Window> {
+        debug_assert!(self.frozen.is_none(), "one window is written at a time");
+        let window = Arc::new(std::mem::take(&mut self.open));
+        self.frozen = Some((Arc::clone(&window), applied));
+        window
+    }
+
+    /// Takes the window back that was closed last and could not be written. Nothing may have been
+    /// applied meanwhile.
+    pub(crate) fn thaw(&mut self, window: Arc<Window>) {
+        assert_eq!(self.open.rows(), 0, "nothing was applied meanwhile");
+        self.frozen = None;
+        self.open = Arc::into_inner(window).expect("nobody else holds a window that is not being written");
+    }
+
+    /// Reads from `cold` from here on, which holds everything up to `upto`.
+    pub(crate) fn rest_on(&mut self, cold: Option<Arc<ColdReader>>, upto: u64) {
+        self.cold.replace(cold);
+        if self.frozen_upto().is_some_and(|frozen| frozen <= upto) {
+            self.frozen = None;
+        }
+    }
+
+    /// Why a row could not be read, once: then no answer since the last call may leave.
+    pub(crate) fn take_fault(&self) -> Option<StorageError> {
+        self.fault.borrow_mut().take()
+    }
+
+    fn layers(&self) -> impl Iterator<Item = &Window> {
+        [Some(&self.open), self.frozen.as_ref().map(|(window, _)| &**window)].into_iter().flatten()
+    }
+
+    /// Sees to it that a failed read is known, or that a stale reader is replaced. True where it is
+    /// worth another try.
+    fn heal(&self, failed: ReadFailed) -> bool {
+        let error = match failed {
+            ReadFailed::Stale => match self.supply.fresh() {
+                Ok(cold) => {
+                    self.cold.replace(cold);
+                    return true;
+                }
+                Err(error) => error,
+            },
+            ReadFailed::Broken(error) => error,
+        };
+        self.fault.borrow_mut().get_or_insert(error);
+        false
+    }
+
+    fn cold_get(&self, table: Table, key: &[u8]) -> Option<Bytes> {
+        loop {
+            let cold = self.cold.borrow().clone()?;
+            match cold.get(table, key) {
+                Ok(row) => return row,
+                Err(failed) => {
+                    if !self.heal(failed) {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    fn floor(&self, table: Table, owner: Owner) -> Option<Box<[u8]>> {
+        self.floors.borrow().get(&(table, owner)).cloned()
+    }
+
+    /// A row is put at `key`: the front is not empty beyond it.
+    fn lower_floor(&self, table: Table, key: &[u8]) {
+        let Some(owner) = owner_of(key) else { return };
+        if let Some(floor) = self.floors.borrow_mut().get_mut(&(table, owner))
+            && key < &**floor
+        {
+            *floor = key.into();
+        }
+    }
+
+    /// What a scan that began at the front of `owner` has learned: its first row, or that there is
+    /// none up to `to`.
+    fn learn(&self, table: Table, owner: Owner, first: Option<&[u8]>, to: &[u8]) {
+        let end = past_number(u32::from_be_bytes(owner));
+        let mut floors = self.floors.borrow_mut();
+        match first {
+            Some(key) if key.starts_with(&owner) => {
+                floors.insert((table, owner), key.into());
+            }
+            other => {
+                floors.insert((table, owner), (&end[..]).min(to).into());
+                if let Some((key, owner)) = other.and_then(|key| Some((key, owner_of(key)?))) {
+                    floors.insert((table, owner), key.into());
+                }
+            }
+        }
+    }
+
+    /// Walks over `span` until the end, told to stop, or told to jump over an empty front; `first`
+    /// takes the first row's key.
+    fn walk(
+        &self,
+        table: Table,
+        span: &mut Span,
+        first: &mut Option<Box<[u8]>>,
+        visit: &mut Visit<'_>,
+    ) -> Result<bool, ReadFailed> {
+        let cold = self.cold.borrow().clone();
+        let rows = match &cold {
+            Some(cold) => Some(cold.range(table, &span.from, &span.to, span.order)?),
+            None => None,
+        };
+        let mut merge = Merge::new(self.layers(), rows, table, span)?;
+        while let Some(found) = merge.next()? {
+            let key = found.key();
+            if found.is_gone() {
+                if span.order == Order::Rising
+                    && let Some(floor) = owner_of(key).and_then(|owner| self.floor(table, owner))
+                    && *floor > *key
+                {
+                    span.from = floor.into();
+                    return Ok(true);
+                }
+                continue;
+            }
+            let cold_row;
+            let row = match &found {
+                Found::Ram(_, Some(row)) => row,
+                Found::Ram(_, None) => continue,
+                Found::Cold(row) => {
+                    cold_row = row.value()?;
+                    &cold_row
+                }
+            };
+            if first.is_none() {
+                *first = Some(key.into());
+            }
+            let goes_on = visit(key, row).is_continue();
+            span.pass(key);
+            if !goes_on {
+                return Ok(false);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Tables for Layered {
+    fn get(&self, table: Table, key: &[u8]) -> Option<Bytes> {
+        if table.is_resident() {
+            return self.resident.get(table, key);
+        }
+        let said = self.layers().find_map(|window| window.get(table, key));
+        said.map_or_else(|| self.cold_get(table, key), Clone::clone)
+    }
+
+    fn put(&mut self, table: Table, key: &[u8], value: Bytes) {
+        if table.is_resident() {
+            self.resident.put(table, key, value.clone());
+        } else {
+            self.lower_floor(table, key);
+        }
+        self.open.set(table, key, Some(value));
+    }
+
+    fn delete(&mut self, table: Table, key: &[u8]) {
+        if table.is_resident() {
+            self.resident.delete(table, key);
+        }
+        self.open.set(table, key, None);
+    }
+
+    fn scan(&self, table: Table, from: &[u8], to: &[u8], order: Order, visit: &mut Visit<'_>) {
+        if table.is_resident() {
+            return self.resident.scan(table, from, to, order, visit);
+        }
+        let front: Option<Owner> = if order == Order::Rising { from.try_into().ok() } else { None };
+        let floor = front.and_then(|owner| self.floor(table, owner));
+        let from = floor.as_deref().map_or(from, |floor| floor.max(from));
+        let mut span = Span { from: from.into(), to: to.into(), order };
+        let mut first = None;
+        loop {
+            if span.from >= span.to {
+                break;
+            }
+            match self.walk(table, &mut span, &mut first, visit) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(failed) => {
+                    if !self.heal(failed) {
+                        // The fault makes sure that nothing of this is believed.
+                        return;
+                    }
+                }
+            }
+        }
+        if let Some(owner) = front {
+            self.learn(table, owner, first.as_deref(), to);
+        }
+    }
+
+    fn before(&self, table: Table, key: &[u8]) -> Before {
+        let resident = if table.is_resident() { self.resident.get(table, key) } else { None };
+        Before { newest: self.open.get(table, key).cloned(), resident }
+    }
+
+    fn take_back(&mut self, table: Table, key: &[u8], before: Before) {
+        if table.is_resident() {
+            let (newest, resident) = (None, before.resident);
+            self.resident.take_back(table, key, Before { newest, resident });
+        } else {
+            self.lower_floor(table, key);
+        }
+        match before.newest {
+            Some(row) => self.open.set(table, key, row),
+            None => self.open.forget(table, key),
+        }
+    }
+}
+
+fn load_table(cold: &ColdReader, table: Table, into: &mut RamTables) -> Result<(), StorageError> {
+    let load = || {
+        let mut rows = cold.range(table, &[], &[0xff; 8], Order::Rising)?;
+        while let Some(row) = rows.next()? {
+            into.put(table, row.key(), row.value()?);
+        }
+        Ok(())
+    };
+    load_checked(load)
+}
+
+/// A read at the start, where no other call can have made the reader stale.
+fn load_checked(mut load: impl FnMut() -> Result<(), ReadFailed>) -> Result<(), StorageError> {
+    load().map_err(|failed| match failed {
+        ReadFailed::Broken(error) => error,
+        ReadFailed::Stale => StorageError::Closed,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! When what changed in RAM goes to the cold store.
+//!
+//! Lives here: the sizes at which a window is closed, and what happens where writing falls behind.
+//! Not here: the writing (`checkpointer.rs`).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use naven_core::{LeaseTime, Now};
+
+use super::checkpointer::{Ask, Job};
+use super::cold::Applied;
+use super::layered::Layered;
+use super::log::{Commit, Committed, Lsn};
+use super::supply::Supply;
+
+/// Nothing more is applied while so many full windows wait.
+const BEHIND_MAX: usize = 4;
+/// How long a wait for the cold store lasts before the engine's health is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// When a window of changes is closed and written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// At so many changed rows.
+    pub rows: usize,
+    /// At so many bytes of them.
+    pub bytes: usize,
+    /// So many ms after the last one was closed.
+    pub age_ms: i64,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { rows: 60_000, bytes: 16 << 20, age_ms: 1_000 }
+    }
+}
+
+impl Pace {
+    /// Only when asked to: for tests that choose the moment.
+    pub const NEVER: Self = Self { rows: usize::MAX, bytes: usize::MAX, age_ms: i64::MAX };
+
+    /// True where so much waits that it is time.
+    pub(super) fn is_reached(&self, rows: usize, bytes: usize) -> bool {
+        rows >= self.rows || bytes >= self.bytes
+    }
+}
+
+/// The sequencer's side of checkpoints.
+pub(super) struct Checkpoints {
+    thread: mpsc::Sender<Ask>,
+    supply: Arc<Supply>,
+    pace: Pace,
+    /// The lease clock when a window was last closed, in ms.
+    closed_ms: i64,
+}
+
+impl Checkpoints {
+    pub(super) fn new(thread: mpsc::Sender<Ask>, supply: Arc<Supply>, pace: Pace, since: LeaseTime) -> Self {
+        Self { thread, supply, pace, closed_ms: since.as_ms() }
+    }
+
+    /// True while there is no room to write what waits.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.supply.is_stuck()
+    }
+
+    /// Ends the thread.
+    pub(super) fn stop(&self) {
+        // A thread that is gone need not be told.
+        drop(self.thread.send(Ask::Stop));
+    }
+
+    /// Takes what was written, closes the window where it is time, and waits where writing has fallen
+    /// too far behind: RAM is bounded.
+    pub(super) fn turn(&mut self, tables: &mut Layered, commit: &Commit, at: Applied, now: Now) {
+        self.take(tables);
+        let window = tables.open();
+        let is_old = now.lease.as_ms().saturating_sub(self.closed_ms) >= self.pace.age_ms;
+        let is_time = self.pace.is_reached(window.rows(), window.bytes()) || (is_old && window.rows() > 0);
+        // On a full disk a checkpoint without a change gives back the log that only the last needed.
+        let gives_back = is_old && commit.is_full() && commit.closed().upto() > 0;
+        if (is_time || gives_back) && tables.frozen_upto().is_none() {
+            self.closed_ms = now.lease.as_ms();
+            self.close_window(tables, commit, at);
+        }
+        while self.is_behind(tables) && self.supply.wait(LOOK_EVERY) && commit.failure().is_none() {
+            self.take(tables);
+        }
+    }
+
+    fn is_behind(&self, tables: &Layered) -> bool {
+        let window = tables.open();
+        let is_far = self.pace.is_reached(window.rows() / BEHIND_MAX, window.bytes() / BEHIND_MAX);
+        is_far && tables.frozen_upto().is_some() && !self.supply.is_stuck()
+    }
+
+    /// Writes all that changed up to `at`. None where that failed.
+    pub(super) fn finish(
+        &mut self,
+        tables: &mut Layered,
+        commit: &Commit,
+        at: Applied,
+        failed: &AtomicBool,
+    ) -> Option<Lsn> {
+        let goes_on = || !failed.load(Ordering::Acquire) && !self.supply.is_stuck();
+        for closes in [true, false] {
+            while tables.frozen_upto().is_some() && goes_on() && self.supply.wait(LOOK_EVERY) {
+                self.take(tables);
+            }
+            if closes && tables.frozen_upto().is_none() {
+                self.close_window(tables, commit, at);
+            }
+        }
+        tables.frozen_upto().is_none().then_some(at.lsn)
+    }
+
+    /// Reads from the newest state of the cold store from here on.
+    fn take(&self, tables: &mut Layered) {
+        if let Some((reader, upto)) = self.supply.take() {
+            tables.rest_on(reader, upto);
+        }
+    }
+
+    /// Closes the window. It goes to the cold store once it is durable in the log: what is lost there
+    /// must not be here.
+    fn close_window(&self, tables: &mut Layered, commit: &Commit, at: Applied) {
+        let job = Job { window: tables.freeze(at), applied: at };
+        let thread = self.thread.clone();
+        commit.when_durable(
+            at.lsn,
+            Box::new(move |committed| {
+                // Where the log has failed the engine goes down, and the log says what was.
+                if committed == Committed::Durable {
+                    drop(thread.send(Ask::Write(job)));
+                }
+            }),
+        );
+    }
+}
