@@ -11,11 +11,15 @@
 //! Rows that are found by time leave at the front of their owner's range, and until the next
 //! checkpoint each leaves a mark there that says "gone". `floors` remembers how far the front is
 //! known to be empty, so that no scan walks over those marks twice.
+//!
+//! A row that cannot be read has no answer: whatever was under way is given up by unwinding up to
+//! [`unless_unreadable`], and nothing of it may be believed.
 
 mod merge;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -41,9 +45,22 @@ pub(crate) struct Layered {
     cold: RefCell<Option<Arc<ColdReader>>>,
     resident: RamTables,
     floors: RefCell<Floors>,
-    /// Why a row could not be read, for good: nothing that was read since may be believed.
-    fault: RefCell<Option<StorageError>>,
     supply: Arc<Supply>,
+}
+
+/// What unwinds where a row cannot be read.
+struct Unreadable(StorageError);
+
+/// The answer of `work`, or why a row that it asked for cannot be read. Then the tables are as it left
+/// them, and must not be written down.
+///
+/// # Errors
+/// `Damage`; `Disk`.
+pub(crate) fn unless_unreadable<T>(work: impl FnOnce() -> T) -> Result<T, StorageError> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|thrown| match thrown.downcast::<Unreadable>() {
+        Ok(unreadable) => unreadable.0,
+        Err(other) => resume_unwind(other),
+    })
 }
 
 impl Layered {
@@ -58,9 +75,8 @@ impl Layered {
                 load_table(cold, table, &mut resident)?;
             }
         }
-        let (frozen, open) = (None, Window::default());
-        let (floors, fault) = (RefCell::default(), RefCell::default());
-        Ok(Self { open, frozen, cold: RefCell::new(cold), resident, floors, fault, supply })
+        let (frozen, open, floors) = (None, Window::default(), RefCell::default());
+        Ok(Self { open, frozen, cold: RefCell::new(cold), resident, floors, supply })
     }
 
     /// The window that takes changes.
@@ -98,30 +114,21 @@ impl Layered {
         }
     }
 
-    /// Why a row could not be read, once: then no answer since the last call may leave.
-    pub(crate) fn take_fault(&self) -> Option<StorageError> {
-        self.fault.borrow_mut().take()
-    }
-
     fn layers(&self) -> impl Iterator<Item = &Window> {
         [Some(&self.open), self.frozen.as_ref().map(|(window, _)| &**window)].into_iter().flatten()
     }
 
-    /// Sees to it that a failed read is known, or that a stale reader is replaced. True where it is
-    /// worth another try.
-    fn heal(&self, failed: ReadFailed) -> bool {
-        let error = match failed {
-            ReadFailed::Stale => match self.supply.fresh() {
-                Ok(cold) => {
-                    self.cold.replace(cold);
-                    return true;
-                }
-                Err(error) => error,
-            },
-            ReadFailed::Broken(error) => error,
+    /// Replaces a stale reader, so that the read can be tried again. Unwinds where that cannot help.
+    fn heal(&self, failed: ReadFailed) {
+        let fresh = match failed {
+            ReadFailed::Stale => self.supply.fresh(),
+            ReadFailed::Broken(error) => Err(error),
         };
-        self.fault.borrow_mut().get_or_insert(error);
-        false
+        match fresh {
+            Ok(cold) => drop(self.cold.replace(cold)),
+            // Not a panic: no message of its own, and it is caught by whoever began.
+            Err(error) => resume_unwind(Box::new(Unreadable(error))),
+        }
     }
 
     fn cold_get(&self, table: Table, key: &[u8]) -> Option<Bytes> {
@@ -129,11 +136,7 @@ impl Layered {
             let cold = self.cold.borrow().clone()?;
             match cold.get(table, key) {
                 Ok(row) => return row,
-                Err(failed) => {
-                    if !self.heal(failed) {
-                        return None;
-                    }
-                }
+                Err(failed) => self.heal(failed),
             }
         }
     }
@@ -260,12 +263,7 @@ impl Tables for Layered {
             match self.walk(table, &mut span, &mut first, visit) {
                 Ok(true) => {}
                 Ok(false) => break,
-                Err(failed) => {
-                    if !self.heal(failed) {
-                        // The fault makes sure that nothing of this is believed.
-                        return;
-                    }
-                }
+                Err(failed) => self.heal(failed),
             }
         }
         if let Some(owner) = front {

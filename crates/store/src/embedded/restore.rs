@@ -9,7 +9,7 @@ use naven_core::Now;
 
 use super::cold::{Applied, COLD_FILE, Cold};
 use super::disk::Disk;
-use super::layered::Layered;
+use super::layered::{Layered, unless_unreadable};
 use super::log::{BatchHeader, Log, Recovered};
 use super::meta::Meta;
 use super::pace::Pace;
@@ -66,10 +66,8 @@ impl Replaying {
         if is_proved && self.pace.is_reached(window.rows(), window.bytes()) {
             self.write()?;
         }
-        replay(&mut self.tables, payload, Now { wall: header.wall, lease: header.lease })?;
-        if let Some(error) = self.tables.inner().take_fault() {
-            return Err(error.into());
-        }
+        let now = Now { wall: header.wall, lease: header.lease };
+        unless_unreadable(|| replay(&mut self.tables, payload, now))??;
         self.last = Applied { lsn: header.next_lsn() - 1, wall: header.wall, lease: header.lease };
         Ok(())
     }

@@ -5,6 +5,7 @@
 //! answer leaves before what it shows is durable. Not here: what commands do (`apply/`), writing
 //! and syncing (`log/`).
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, atomic::AtomicBool, atomic::Ordering};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use tokio::sync::oneshot;
 use super::apply::{Context, apply};
 use super::cold::Applied;
 use super::command::{Command, Recorded};
-use super::layered::Layered;
+use super::layered::{Layered, unless_unreadable};
 use super::log::{Batch, BatchKind, Commit, Committed, Lsn, Then};
 use super::pace::Checkpoints;
 use super::prepare::Preparer;
@@ -94,7 +95,11 @@ struct Open {
 impl Sequencer {
     /// Serves requests until told to close, or until nobody can send any more.
     pub(super) fn run(mut self) {
-        let closing = self.serve();
+        let served = catch_unwind(AssertUnwindSafe(|| self.serve()));
+        let closing = served.unwrap_or_else(|_| {
+            self.commit.alarm().raise("the thread that applies panicked".to_owned());
+            None
+        });
         // Whoever is still in the channel came too late.
         while let Ok(request) = self.requests.try_recv() {
             refuse_request(request);
@@ -146,10 +151,18 @@ impl Sequencer {
         }
     }
 
+    /// Serves one request. Where a row that it needs cannot be read, nothing that was applied since the
+    /// last batch may leave, and the engine stops.
     fn take(&mut self, request: Request, now: Now, open: &mut Open) {
         if self.failed.load(Ordering::Acquire) {
             return refuse_request(request);
         }
+        if let Err(error) = unless_unreadable(|| self.serve_one(request, now, open)) {
+            self.commit.alarm().raise(format!("a row cannot be read: {error}"));
+        }
+    }
+
+    fn serve_one(&mut self, request: Request, now: Now, open: &mut Open) {
         match request {
             Request::Submit { txns, reply, permit } => {
                 if reply.is_closed() && txns.iter().all(only_claims) {
@@ -251,17 +264,9 @@ impl Sequencer {
         Applied { lsn: self.next - 1, wall: self.stamped.wall, lease: self.stamped.lease }
     }
 
-    /// A row could not be read: nothing that was applied since the last batch may leave.
-    fn give_up_on_fault(&self) {
-        if let Some(error) = self.tables.inner().take_fault() {
-            self.commit.alarm().raise(format!("a row cannot be read: {error}"));
-        }
-    }
-
     /// Hands a batch to the log; its answers leave when it is durable. A batch without a record
     /// waits for what its answers show.
     fn hand_over(&mut self, open: Open, now: Now) {
-        self.give_up_on_fault();
         if open.count == 0 && open.answers.is_empty() {
             return;
         }
