@@ -16,6 +16,7 @@ mod fc08_attempts_used_up;
 mod fc16_seconds_that_overflow;
 mod fc17_text_that_a_store_cannot_hold;
 mod fc18_payload_changed_on_the_way;
+mod fc19_instant_retry_loop;
 mod random;
 mod scene;
 #[path = "../support/mod.rs"]
