@@ -1,8 +1,8 @@
 //! Checkpoints: what changed in RAM goes to the cold store, on a thread of its own, so that neither
 //! RAM nor the log grows with what was done.
 //!
-//! Lives here: writing one window after the other, what a full disk means for them, and giving back
-//! the part of the log that is no longer needed. Not here: when a window is closed
+//! Lives here: writing one window after the other, what a full disk means for them, giving back the
+//! part of the log that is no longer needed, and making the file smaller in between. Not here: when a window is closed
 //! (`sequencer.rs`), and the cold store itself (`cold.rs`).
 //!
 //! The log is kept from one checkpoint earlier than needed: should the newest commit of the cold
@@ -20,6 +20,10 @@ use super::storage_error::StorageError;
 use super::supply::Supply;
 use super::window::Window;
 
+/// How often it is looked at whether the file could be smaller.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How long the copying of a file rests between two pieces.
+const PIECE_AFTER: Duration = Duration::from_millis(5);
 /// How long a full disk is left alone.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -62,14 +66,34 @@ impl Checkpointer {
     }
 
     fn run(mut self, asked: &mpsc::Receiver<Ask>) -> Result<(), StorageError> {
-        while let Ok(Ask::Write(job)) = asked.recv() {
-            while !self.write(&job)? {
-                match asked.recv_timeout(RETRY_AFTER) {
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Ok(Ask::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                    Ok(Ask::Write(_)) => unreachable!("one window is closed at a time"),
+        loop {
+            let pause = if self.cold.is_compacting() { PIECE_AFTER } else { LOOK_EVERY };
+            match asked.recv_timeout(pause) {
+                Ok(Ask::Write(job)) => {
+                    while !self.write(&job)? {
+                        match asked.recv_timeout(RETRY_AFTER) {
+                            Err(RecvTimeoutError::Timeout) => {}
+                            Ok(Ask::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                            Ok(Ask::Write(_)) => unreachable!("one window is closed at a time"),
+                        }
+                    }
                 }
+                Ok(Ask::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Err(RecvTimeoutError::Timeout) => {}
             }
+            self.compact()?;
+        }
+    }
+
+    /// Goes on with a smaller file, or begins one where it is time.
+    fn compact(&mut self) -> Result<(), StorageError> {
+        if !self.cold.is_compacting() {
+            return self.cold.begin_compaction();
+        }
+        if self.cold.compact_piece()? {
+            self.supply.void();
+            let reader = self.cold.reader()?.map(Arc::new);
+            self.supply.put((reader, self.upto()), false);
         }
         Ok(())
     }

@@ -7,12 +7,15 @@
 //! One file, `cold.redb`, in which redb keeps one table for each of ours, and one for what the store
 //! is of. Every value carries its own checksum over table, key and value (`cold/row.rs`), checked at
 //! each read. The file does not exist before the first checkpoint: until then everything is in the
-//! log. A write that fails leaves the last one in place, and the file is opened anew.
+//! log. A write that fails leaves the last one in place, and the file is opened anew. Pages of rows that
+//! are gone are used again; where most of the file is such pages, it is made smaller (`cold/compact.rs`).
 
+mod compact;
 mod damage;
 mod file;
 mod read;
 mod row;
+mod write;
 
 use std::sync::Arc;
 
@@ -26,6 +29,7 @@ use super::meta::StoreId;
 use super::storage_error::StorageError;
 use super::tables::Table;
 use super::window::Window;
+use compact::Compaction;
 use damage::{guarded, storage_error};
 use file::ColdFile;
 pub(crate) use read::{ColdReader, ColdRow, ColdRows, ReadFailed, Reads};
@@ -60,6 +64,10 @@ pub(crate) struct Cold {
     /// None before the first checkpoint, and after a write that failed.
     database: Option<Database>,
     applied: Applied,
+    /// Bytes of all rows, without what pages take beside them.
+    live_bytes: u64,
+    /// A smaller file in the making.
+    compaction: Option<Compaction>,
 }
 
 impl Cold {
@@ -68,7 +76,10 @@ impl Cold {
     /// # Errors
     /// `Damage`, `Newer`; `Disk`.
     pub(crate) fn open(disk: Arc<dyn Disk>, store: StoreId) -> Result<Self, StorageError> {
-        let mut cold = Self { disk, store, database: None, applied: Applied::default() };
+        let (database, compaction, applied) = (None, None, Applied::default());
+        let mut cold = Self { disk, store, database, applied, live_bytes: 0, compaction };
+        // What a making that was cut short has left.
+        remove(&*cold.disk, Site("cold.clean"), &format!("{COLD_FILE}.new"))?;
         cold.reopen()?;
         Ok(cold)
     }
@@ -94,22 +105,21 @@ impl Cold {
     /// `Damage`; `Disk`, with `is_no_room` where there is none. The cold store is then as it was
     /// before; readers from before must be replaced.
     pub(crate) fn write(&mut self, window: &Window, applied: Applied) -> Result<(), StorageError> {
+        self.reopen()?;
         if self.database.is_none() {
-            self.reopen()?;
-            if self.database.is_none() {
-                self.make()?;
-            }
+            self.make()?;
         }
         let database = self.database.as_ref().expect("it was opened or made just now");
-        let written = guarded(|| write(database, self.store, window, applied));
-        match written {
-            Ok(()) => {
-                self.applied = applied;
-                Ok(())
+        let about = (self.store, applied, self.live_bytes);
+        match guarded(|| write::window(database, window, about)) {
+            Ok(live_bytes) => {
+                (self.applied, self.live_bytes) = (applied, live_bytes);
+                self.follow(window)
             }
             Err(error) => {
                 // redb answers nothing more after a failed call.
                 self.database = None;
+                self.give_up_compaction()?;
                 Err(error)
             }
         }
@@ -121,10 +131,10 @@ impl Cold {
         let passing = format!("{COLD_FILE}.new");
         remove(&*self.disk, MAKE, &passing)?;
         let file = self.disk.create(MAKE, &passing, 0)?;
-        let (store, none) = (self.store, Applied::default());
+        let about = (self.store, Applied::default(), 0);
         guarded(|| {
             let database = build(file)?;
-            write(&database, store, &Window::default(), none)
+            write::window(&database, &Window::default(), about)
         })?;
         self.disk.rename(Site("cold.rename"), &passing, COLD_FILE)?;
         self.disk.sync_dir(Site("dir.sync"), "")?;
@@ -142,13 +152,13 @@ impl Cold {
             Err(error) => return Err(error.into()),
         };
         let store = self.store;
-        let (database, applied) = guarded(|| {
+        let (database, (applied, live_bytes)) = guarded(|| {
             let database = build(file)?;
-            let applied = read_applied(&database, store)?;
-            Ok((database, applied))
+            let about = read_about(&database, store)?;
+            Ok((database, about))
         })?;
         self.database = Some(database);
-        self.applied = applied;
+        (self.applied, self.live_bytes) = (applied, live_bytes);
         Ok(())
     }
 }
@@ -177,43 +187,12 @@ fn name_of(table: Table) -> String {
     format!("{:03}", table as u8)
 }
 
-fn write(database: &Database, store: StoreId, window: &Window, applied: Applied) -> Result<(), StorageError> {
-    let mut txn = database.begin_write().map_err(storage_error)?;
-    // After a crash the file is opened as it is, without a walk through all of it.
-    txn.set_quick_repair(true);
-    let mut value = Vec::new();
-    for table in Table::ALL {
-        let rows = window.rows_of(table);
-        if rows.len() == 0 {
-            continue;
-        }
-        let name = name_of(table);
-        let definition = TableDefinition::<&[u8], &[u8]>::new(&name);
-        let mut stored = txn.open_table(definition).map_err(storage_error)?;
-        for (key, row) in rows {
-            match row {
-                Some(row) => {
-                    row::encode(table, key, row, &mut value);
-                    stored.insert(key, value.as_slice()).map_err(storage_error)?;
-                }
-                None => {
-                    stored.remove(key).map_err(storage_error)?;
-                }
-            }
-        }
-    }
-    let mut about = txn.open_table(ABOUT).map_err(storage_error)?;
-    about.insert(APPLIED, row::encode_applied(store, applied).as_slice()).map_err(storage_error)?;
-    drop(about);
-    txn.commit().map_err(storage_error)
-}
-
-fn read_applied(database: &Database, store: StoreId) -> Result<Applied, StorageError> {
+fn read_about(database: &Database, store: StoreId) -> Result<(Applied, u64), StorageError> {
     let txn = database.begin_read().map_err(storage_error)?;
     let about = txn.open_table(ABOUT).map_err(storage_error)?;
     let found = about.get(APPLIED).map_err(storage_error)?;
     let found = found.ok_or_else(|| StorageError::damage(COLD_FILE, 0, "it does not say what it is of"))?;
-    row::decode_applied(store, found.value())
+    row::decode_about(store, found.value())
 }
 
 #[cfg(test)]

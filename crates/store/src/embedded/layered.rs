@@ -291,22 +291,11 @@ impl Tables for Layered {
 }
 
 fn load_table(cold: &ColdReader, table: Table, into: &mut RamTables) -> Result<(), StorageError> {
-    let load = || {
-        let mut rows = cold.range(table, &[], &[0xff; 8], Order::Rising)?;
-        while let Some(row) = rows.next()? {
-            into.put(table, row.key(), row.value()?);
-        }
-        Ok(())
-    };
-    load_checked(load)
-}
-
-/// A read at the start, where no other call can have made the reader stale.
-fn load_checked(mut load: impl FnMut() -> Result<(), ReadFailed>) -> Result<(), StorageError> {
-    load().map_err(|failed| match failed {
-        ReadFailed::Broken(error) => error,
-        ReadFailed::Stale => StorageError::Closed,
-    })
+    let mut rows = cold.range(table, &[], &[0xff; 8], Order::Rising)?;
+    while let Some(row) = rows.next()? {
+        into.put(table, row.key(), row.value()?);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -37,6 +37,15 @@ impl From<StorageError> for ReadFailed {
     }
 }
 
+impl From<ReadFailed> for StorageError {
+    fn from(failed: ReadFailed) -> Self {
+        match failed {
+            ReadFailed::Broken(error) => error,
+            ReadFailed::Stale => Self::Closed,
+        }
+    }
+}
+
 impl ColdReader {
     pub(super) fn begin(database: &Database) -> Result<Self, StorageError> {
         let txn = database.begin_read().map_err(storage_error)?;
@@ -117,6 +126,11 @@ impl ColdRow {
     /// Its key.
     pub(crate) fn key(&self) -> &[u8] {
         self.key.value()
+    }
+
+    /// Its value as it lies there, checksum included.
+    pub(super) fn raw(&self) -> &[u8] {
+        self.value.value()
     }
 
     /// Its value, checked.

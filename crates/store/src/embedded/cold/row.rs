@@ -5,7 +5,7 @@
 //!
 //! A value, little endian: `crc32c u32 | the row`, the checksum being over the table's number, the
 //! key and the row, so that no row passes for another. What the store is of: `format u16 | store id,
-//! 16 bytes | lsn u64 | wall_ms i64 | lease_ms i64 | crc32c of all before it`.
+//! 16 bytes | lsn u64 | wall_ms i64 | lease_ms i64 | live bytes u64 | crc32c of all before it`.
 
 use naven_api::Timestamp;
 use naven_core::LeaseTime;
@@ -16,7 +16,7 @@ use crate::embedded::storage_error::StorageError;
 use crate::embedded::tables::Table;
 
 const CRC_BYTES: usize = 4;
-const APPLIED_BYTES: usize = 46;
+const APPLIED_BYTES: usize = 54;
 
 /// Puts the value of a row into `value`, in place of what was there.
 pub(super) fn encode(table: Table, key: &[u8], row: &[u8], value: &mut Vec<u8>) {
@@ -36,23 +36,24 @@ fn checksum(table: Table, key: &[u8], row: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c_append(crc, key), row)
 }
 
-/// What the store is of, as bytes.
-pub(super) fn encode_applied(store: StoreId, applied: Applied) -> Vec<u8> {
+/// What the store is of, and how many bytes its rows have, as bytes.
+pub(super) fn encode_about(store: StoreId, applied: Applied, live_bytes: u64) -> Vec<u8> {
     let mut bytes = COLD_FORMAT.to_le_bytes().to_vec();
     bytes.extend_from_slice(&store.0);
     bytes.extend_from_slice(&applied.lsn.to_le_bytes());
     bytes.extend_from_slice(&applied.wall.as_ms().to_le_bytes());
     bytes.extend_from_slice(&applied.lease.as_ms().to_le_bytes());
+    bytes.extend_from_slice(&live_bytes.to_le_bytes());
     let crc = crc32c::crc32c(&bytes);
     bytes.extend_from_slice(&crc.to_le_bytes());
     bytes
 }
 
-/// What the store is of.
+/// What the store is of, and how many bytes its rows have.
 ///
 /// # Errors
 /// `Newer`; `Damage`, also where it is another store's.
-pub(super) fn decode_applied(store: StoreId, bytes: &[u8]) -> Result<Applied, StorageError> {
+pub(super) fn decode_about(store: StoreId, bytes: &[u8]) -> Result<(Applied, u64), StorageError> {
     let damage = |what: &str| StorageError::damage(COLD_FILE, 0, what);
     let (format, _) = bytes.split_first_chunk().ok_or_else(|| damage("it does not say its format"))?;
     let found = u16::from_le_bytes(*format);
@@ -73,9 +74,10 @@ pub(super) fn decode_applied(store: StoreId, bytes: &[u8]) -> Result<Applied, St
         number.copy_from_slice(&said[at..at + 8]);
         number
     };
-    Ok(Applied {
+    let applied = Applied {
         lsn: u64::from_le_bytes(number(18)),
         wall: Timestamp::from_ms(i64::from_le_bytes(number(26))),
         lease: LeaseTime::from_ms(i64::from_le_bytes(number(34))),
-    })
+    };
+    Ok((applied, u64::from_le_bytes(number(42))))
 }

@@ -113,3 +113,66 @@ fn a_file_that_is_none_of_ours_is_refused_without_a_panic() {
         assert!(matches!(opened, Err(StorageError::Damage { .. })), "{} bytes: {opened:?}", bytes.len());
     }
 }
+
+/// A cold store in which one row in so many is left of twenty thousand.
+fn mostly_unused(disk: &Arc<MemDisk>, one_in: u32) -> Cold {
+    let mut cold = open(disk).expect("it opens");
+    let (mut all, mut most) = (Window::default(), Window::default());
+    for key in 0u32..20_000 {
+        all.set(Table::Body, &key.to_be_bytes(), Some(Bytes::from(vec![7; 300])));
+        if !key.is_multiple_of(one_in) {
+            most.set(Table::Body, &key.to_be_bytes(), None);
+        }
+    }
+    cold.write(&all, at(1)).expect("there is room");
+    cold.write(&most, at(2)).expect("there is room");
+    cold
+}
+
+#[test]
+fn a_file_that_is_mostly_unused_is_made_smaller_while_it_is_written() {
+    let disk = Arc::new(MemDisk::new());
+    let mut cold = mostly_unused(&disk, 20);
+    let before = disk.peek(COLD_FILE).expect("it was made").len();
+    cold.begin_compaction_of(0, 10_000).expect("there is room");
+    assert!(cold.is_compacting(), "only one row in twenty is left");
+    let mut lsn = 2;
+    while !cold.compact_piece().expect("there is room") {
+        lsn += 1;
+        // Behind the copy's place and ahead of it.
+        let mut change = Window::default();
+        change.set(Table::Body, &0u32.to_be_bytes(), Some(Bytes::from(format!("of {lsn}"))));
+        change.set(Table::Body, &19_980u32.to_be_bytes(), None);
+        cold.write(&change, at(lsn)).expect("there is room");
+        assert!(lsn < 10_000, "it comes to an end");
+    }
+    drop(cold);
+    let after = disk.peek(COLD_FILE).expect("it is there").len();
+    assert!(after < before / 4, "{before} bytes became {after}");
+    assert!(disk.peek("cold.redb.new").is_none(), "nothing is left behind");
+    let mut cold = open(&disk).expect("it opens");
+    assert_eq!(cold.applied(), at(lsn));
+    assert_eq!(row(&mut cold, &0u32.to_be_bytes()), Some(Bytes::from(format!("of {lsn}"))));
+    assert_eq!(row(&mut cold, &20u32.to_be_bytes()), Some(Bytes::from(vec![7; 300])));
+    assert_eq!(row(&mut cold, &21u32.to_be_bytes()), None);
+    assert_eq!(row(&mut cold, &19_980u32.to_be_bytes()), None);
+}
+
+#[test]
+fn a_smaller_file_that_finds_no_room_is_given_up_and_what_a_crash_leaves_of_one_is_removed() {
+    let disk = Arc::new(MemDisk::new());
+    let mut cold = mostly_unused(&disk, 6);
+    cold.begin_compaction_of(0, 10_000).expect("there is room");
+    assert!(cold.is_compacting());
+    let left = Arc::new(disk.copy());
+    disk.set_capacity(0);
+    while cold.is_compacting() {
+        assert!(!cold.compact_piece().expect("no room is no failure here"), "a megabyte needs room");
+    }
+    assert!(disk.peek("cold.redb.new").is_none(), "nothing is left behind");
+    assert_eq!(row(&mut cold, &6u32.to_be_bytes()), Some(Bytes::from(vec![7; 300])));
+    assert!(left.peek("cold.redb.new").is_some());
+    let mut cold = open(&left).expect("it opens");
+    assert!(left.peek("cold.redb.new").is_none(), "a start cleans up");
+    assert_eq!(row(&mut cold, &6u32.to_be_bytes()), Some(Bytes::from(vec![7; 300])));
+}

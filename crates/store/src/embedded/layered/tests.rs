@@ -78,6 +78,11 @@ impl Both {
             self.cold.write(&window, applied).expect("there is room");
         }
         if self.random.once_in(2) {
+            self.cold.begin_compaction_of(0, 30).expect("there is room");
+            self.cold.compact_piece().expect("there is room");
+        }
+        let tables = self.layered.inner_mut();
+        if self.random.once_in(2) {
             let reader = self.cold.reader().expect("it opens").map(Arc::new);
             tables.rest_on(reader, self.lsn);
         }
