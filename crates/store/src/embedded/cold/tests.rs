@@ -1,5 +1,6 @@
 //! The cold store by itself: written, read again, on a disk that is full, and damaged.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -7,7 +8,7 @@ use naven_api::Timestamp;
 use naven_core::LeaseTime;
 
 use super::{Applied, COLD_FILE, Cold, ReadFailed};
-use crate::embedded::disk::{Disk, MemDisk};
+use crate::embedded::disk::{Disk, Loss, MemDisk, Replay};
 use crate::embedded::meta::StoreId;
 use crate::embedded::storage_error::StorageError;
 use crate::embedded::tables::{Order, Table};
@@ -175,4 +176,62 @@ fn a_smaller_file_that_finds_no_room_is_given_up_and_what_a_crash_leaves_of_one_
     let mut cold = open(&left).expect("it opens");
     assert!(left.peek("cold.redb.new").is_none(), "a start cleans up");
     assert_eq!(row(&mut cold, &6u32.to_be_bytes()), Some(Bytes::from(vec![7; 300])));
+}
+
+/// Every row of the table that the tests write to.
+fn all_rows(cold: &mut Cold) -> BTreeMap<Vec<u8>, Bytes> {
+    let Some(reader) = cold.reader().expect("it opens") else { return BTreeMap::new() };
+    let mut rows = reader.range(Table::Body, &[], &[0xff; 8], Order::Rising).expect("it reads");
+    let mut all = BTreeMap::new();
+    while let Some(row) = rows.next().expect("it reads") {
+        all.insert(row.key().to_vec(), row.value().expect("it is whole"));
+    }
+    all
+}
+
+#[test]
+fn every_crash_image_of_checkpoints_and_a_compaction_is_one_of_the_states_that_were_written() {
+    let disk = Arc::new(MemDisk::recorded());
+    let mut cold = open(&disk).expect("it opens");
+    let mut model = BTreeMap::new();
+    // By LSN: what is there, and how many operations of the disk there were when it was answered.
+    let mut states = vec![(model.clone(), disk.ops())];
+    let mut compactions = 0;
+    for lsn in 1..=90u64 {
+        let mut window = Window::default();
+        for n in 0..20u64 {
+            let (key, value) = (((lsn * 37 + n * 11) % 90).to_be_bytes(), (lsn * n).to_be_bytes());
+            let value = (n % 3 > 0).then(|| Bytes::copy_from_slice(&value));
+            window.set(Table::Body, &key, value.clone());
+            match value {
+                Some(value) => drop(model.insert(key.to_vec(), value)),
+                None => drop(model.remove(key.as_slice())),
+            }
+        }
+        cold.write(&window, at(lsn)).expect("there is room");
+        states.push((model.clone(), disk.ops()));
+        cold.begin_compaction_of(0, 200).expect("there is room");
+        compactions += usize::from(cold.compact_piece().expect("there is room"));
+    }
+    assert!(compactions > 1, "compactions came to their end");
+    drop(cold);
+    let recording = disk.recording();
+    let mut walk = Replay::new(&recording);
+    let mut images = 0;
+    loop {
+        for loss in [Loss::All, Loss::None, Loss::Torn { piece: 512, seed: walk.at() as u64 }] {
+            let image = walk.image(loss);
+            let mut left = open(&image).unwrap_or_else(|error| panic!("{} {loss:?}: {error}", walk.at()));
+            let lsn = left.applied().lsn as usize;
+            let answered = states.iter().rposition(|(_, ops)| *ops <= walk.at()).unwrap_or(0);
+            assert!((answered..=answered + 1).contains(&lsn), "{} {loss:?}: lsn {lsn}", walk.at());
+            assert!(all_rows(&mut left) == states[lsn].0, "{} {loss:?}: rows of lsn {lsn}", walk.at());
+            images += 1;
+        }
+        if !walk.advance() {
+            break;
+        }
+    }
+    println!("{images} images, {compactions} compactions");
+    assert!(images > 2_000, "only {images} images");
 }
