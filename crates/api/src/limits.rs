@@ -18,6 +18,9 @@ pub const LATE_ACK_GRACE_SECONDS_MAX: u32 = 3_600;
 pub const DONE_RETENTION_SECONDS_DEFAULT: u32 = 86_400;
 /// How long a dead letter is kept by default, in seconds (two weeks).
 pub const DEAD_RETENTION_SECONDS_DEFAULT: u32 = 1_209_600;
+/// How long the outcome of a delivery is remembered at least, in seconds (one day): a late call is
+/// judged by it.
+pub const OUTCOME_SECONDS_MIN: u32 = 86_400;
 /// Longest retention of done and dead, in seconds (ten years of 365 days).
 pub const RETENTION_SECONDS_MAX: u32 = 315_360_000;
 /// How long a dedupe key is remembered by default, in seconds.
@@ -110,6 +113,10 @@ pub const WAITERS_PER_KEY_MAX: usize = 20_000;
 pub const REQUEST_ID_BYTES_MAX: usize = 128;
 /// Overdue leases that one claim expires before it takes.
 pub const CLAIM_EXPIRES_MAX: usize = 1_000;
+/// Events that get their place in one operation; the rest get theirs in later ones.
+pub const PLACES_PER_OP_MAX: usize = 10_000;
+/// Events past their `expiresAt` that one claim passes over before it gives up.
+pub const CLAIM_EXPIRED_MAX: usize = 1_000;
 /// Largest transaction that the engine takes, in bytes of its record.
 pub const TXN_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// How often a queue that has waiters is looked at without a hint, in milliseconds.

@@ -157,7 +157,8 @@ pub struct GroupView {
     pub lag: u64,
     /// Deliveries that somebody has, or that wait for a retry.
     pub pending: u64,
-    /// When the longest-held of them was handed out first, where there is one.
+    /// When the first of them in the order of places was handed out first in its present round, where
+    /// there is one.
     pub oldest_pending: Option<Timestamp>,
     /// Entries that were trimmed away before it had read them.
     pub trimmed_unread: u64,

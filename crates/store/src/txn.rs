@@ -121,6 +121,16 @@ pub struct Place {
     pub seq: u64,
 }
 
+impl Place {
+    /// The next place in the order; none past the last of all.
+    pub fn after(self) -> Option<Self> {
+        match self.seq.checked_add(1) {
+            Some(seq) => Some(Self { seq, ..self }),
+            None => Some(Self { ms: self.ms.checked_add(1)?, seq: 0 }),
+        }
+    }
+}
+
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}-{}", self.ms, self.seq)

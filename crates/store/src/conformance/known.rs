@@ -3,16 +3,20 @@
 //! Lives here: picks turned into queues, events and proofs of either engine. Not here: submitting
 //! (`play.rs`).
 
+use bytes::Bytes;
 use naven_api::{EventId, KeyId, LeaseToken, QueueId, Timestamp};
 use naven_core::DeadReason;
 
 use super::bench::json;
-use super::script::{Ask, Look, NAMES, Pick, ProofAsk, When};
+use super::script::{Ask, FromAsk, Look, NAMES, Pick, ProofAsk, STREAMS, To, When};
 use crate::key::KeyRecord;
-use crate::queue::{QueueRef, StreamChanges};
+use crate::queue::QueueRef;
 use crate::read::{Cursor, Read};
 use crate::reply::{OpError, OpReply};
-use crate::txn::{AdminOp, Append, Claim, ClaimHold, DeleteOp, Due, GroupOp, OpKind, Proof, Settle, Target};
+use crate::txn::{
+    AdminOp, Append, Claim, ClaimHold, DedupeKey, DedupeSpace, DeleteOp, Due, From, GroupOp, IdempotencySlot,
+    Keep, Op, OpKind, Place, Proof, Reading, Settle, StreamRef, Target, Trim,
+};
 
 /// A hold that a claim gave out, with the token that each engine made for it.
 #[derive(Debug)]
@@ -29,6 +33,7 @@ struct Hold {
 pub(super) struct Known {
     queues: Vec<(QueueId, String)>,
     events: Vec<EventId>,
+    places: Vec<Place>,
     holds: Vec<Hold>,
 }
 
@@ -45,7 +50,10 @@ impl Known {
             [Ok(OpReply::Queue(view)), _] if !self.queues.iter().any(|(id, _)| *id == view.id) => {
                 self.queues.push((view.id, view.name.clone()));
             }
-            [Ok(OpReply::Event(view)), _] if !self.events.contains(&view.id) => self.events.push(view.id),
+            [Ok(OpReply::Event(view)), _] if !self.events.contains(&view.id) => {
+                self.events.push(view.id);
+                self.places.extend(view.place);
+            }
             [Ok(OpReply::Claimed(one)), Ok(OpReply::Claimed(other))] => {
                 self.holds.extend(one.leases.iter().zip(&other.leases).map(|(one, other)| Hold {
                     event: one.event,
@@ -60,26 +68,40 @@ impl Known {
     }
 
     /// `ask` for the engine on this side (0 or 1).
-    pub(super) fn op(&self, ask: &Ask, side: usize, wall: Timestamp) -> OpKind {
+    pub(super) fn op(&self, ask: &Ask, side: usize, wall: Timestamp) -> Op {
+        let Ask::Once(key, is_usual, ask) = ask else { return Op::plain(self.kind(ask, side, wall)) };
+        let kind = self.kind(ask, side, wall);
+        let discriminant = match kind {
+            OpKind::Append(_) => 1,
+            OpKind::Claim(_) => 2,
+            _ => 3,
+        };
+        // The same key for another kind of request is another request.
+        let fingerprint = [discriminant + 4 * u8::from(*is_usual); 32];
+        let (scope, key) = (Bytes::from_static(b"k"), Bytes::copy_from_slice(&[*key]));
+        Op { kind, idempotency: Some(IdempotencySlot { scope, key, fingerprint }) }
+    }
+
+    fn kind(&self, ask: &Ask, side: usize, wall: Timestamp) -> OpKind {
         match ask {
-            Ask::Create(name, settings) => {
+            Ask::Create { name, settings, on, stream } => {
                 let name = NAMES[name % NAMES.len()].to_owned();
-                OpKind::Group(GroupOp::Create {
-                    name,
-                    settings: settings.clone(),
-                    on: None,
-                    stream: StreamChanges::default(),
-                })
+                let on = on.map(|(stream, from)| Reading {
+                    stream: self.shared(stream),
+                    from: self.from(from, wall),
+                });
+                OpKind::Group(GroupOp::Create { name, settings: settings.clone(), on, stream: *stream })
             }
-            Ask::Publish { queue, due, bytes, max_attempts } => OpKind::Append(Append {
-                to: Target::Queue(self.queue(*queue)),
+            Ask::Publish { to, due, bytes, max_attempts, expires_ms, dedupe } => OpKind::Append(Append {
+                to: self.target(*to),
                 body: json(&"x".repeat(*bytes)),
                 due: self.due(*due, wall),
-                headers: vec![("pick".to_owned(), queue.to_string())],
+                headers: vec![("to".to_owned(), format!("{to:?}"))],
                 max_attempts: *max_attempts,
-                dedupe: None,
-                expires_at: None,
+                dedupe: dedupe.map(dedupe_key),
+                expires_at: expires_ms.map(|ms| wall.plus_ms(ms)),
             }),
+            Ask::Once(_, _, ask) => self.kind(ask, side, wall),
             Ask::Claim { queue, max, seconds, max_bytes } => OpKind::Claim(Claim {
                 queue: self.queue(*queue),
                 hold: ClaimHold::Lease(seconds.and_then(|seconds| seconds.try_into().ok())),
@@ -93,11 +115,14 @@ impl Known {
                 let proof = self.proof(hold, *proof, side);
                 OpKind::Settle(Settle { event, proof, step: step.clone() })
             }
-            Ask::Patch(queue, changes) => OpKind::Group(GroupOp::Patch {
+            Ask::Patch(queue, changes, stream) => OpKind::Group(GroupOp::Patch {
                 queue: self.queue(*queue),
                 changes: changes.clone(),
-                stream: StreamChanges::default(),
+                stream: *stream,
             }),
+            Ask::Reset(queue, from) => {
+                OpKind::Group(GroupOp::Reset { queue: self.queue(*queue), from: self.from(*from, wall) })
+            }
             Ask::Pause(queue, has_reason) => {
                 let reason = has_reason.then(|| "upgrade".to_owned());
                 OpKind::Group(GroupOp::Pause { queue: self.queue(*queue), reason })
@@ -106,17 +131,34 @@ impl Known {
             Ask::Delete(queue, force) => OpKind::Delete(DeleteOp::Queue {
                 queue: self.queue(*queue),
                 force: *force,
-                reason: DeadReason::QueueDeleted,
+                reason: if *force { DeadReason::GroupDestroyed } else { DeadReason::QueueDeleted },
             }),
-            Ask::Redrive { event, reset_attempts } => OpKind::Admin(AdminOp::Redrive {
+            Ask::DeleteStream(stream, force) => {
+                OpKind::Delete(DeleteOp::Stream { stream: self.stream(*stream), force: *force })
+            }
+            Ask::Trim(stream, newest, limit) => OpKind::Trim(Trim {
+                stream: self.stream(*stream),
+                keep: Keep::Newest(*newest),
+                limit: *limit,
+            }),
+            Ask::TrimBefore(stream, event) => OpKind::Trim(Trim {
+                stream: self.stream(*stream),
+                keep: Keep::From(self.place(*event)),
+                limit: None,
+            }),
+            Ask::DeleteEntry(stream, event) => {
+                OpKind::DeleteEntries { stream: self.stream(*stream), places: vec![self.place(*event)] }
+            }
+            Ask::Redrive { event, queue, reset_attempts } => OpKind::Admin(AdminOp::Redrive {
                 event: self.event(*event),
-                queue: None,
+                queue: queue.map(|queue| self.queue(queue)),
                 reset_attempts: *reset_attempts,
             }),
             Ask::Bury(hold) => {
-                let held = newest(self.holds.len(), *hold).map(|at| self.holds[at].event);
-                let event = held.unwrap_or(EventId::from_bits(1));
-                OpKind::Admin(AdminOp::Bury { event, queue: None, reason: DeadReason::Damaged })
+                let held = newest(self.holds.len(), *hold).map(|at| &self.holds[at]);
+                let event = held.map_or(EventId::from_bits(1), |hold| hold.event);
+                let queue = held.filter(|_| hold.is_multiple_of(2)).map(|hold| QueueRef::Id(hold.queue));
+                OpKind::Admin(AdminOp::Bury { event, queue, reason: DeadReason::Damaged })
             }
             Ask::PutKey(name) => OpKind::Admin(AdminOp::PutKey(key(*name, wall))),
             Ask::Look(look) => OpKind::Read(self.read(look, None)),
@@ -138,6 +180,20 @@ impl Known {
                 let cursor = Some(Cursor(vec![1, 2, 3]));
                 Read::DeadLetters { queue: self.queue(queue), cursor, limit: 5, payload: false }
             }
+            Look::Stream(stream) => Read::Stream(self.stream(stream)),
+            Look::Streams(prefix, limit) => {
+                let name_prefix = Bytes::from_static([&b""[..], b"s", b"a"][prefix % 3]);
+                Read::Streams { name_prefix, cursor, limit }
+            }
+            Look::Entries { stream, start, end, reverse, limit } => Read::Entries {
+                stream: self.stream(stream),
+                start: start.map_or(Place::default(), |event| self.place(event)),
+                end: end.map_or(Place { ms: u64::MAX, seq: u64::MAX }, |event| self.place(event)),
+                reverse,
+                limit,
+                payload: limit > 1,
+            },
+            Look::Groups(stream) => Read::Groups(self.stream(stream)),
             Look::Keys => Read::Keys,
             Look::System => Read::System,
         }
@@ -151,6 +207,14 @@ impl Known {
         all.push(Read::Queues { name_prefix: String::new(), cursor: None, limit: 2 });
         all.extend(queues.clone().map(Read::Queue));
         all.extend(queues.map(letters));
+        all.push(Read::Streams { name_prefix: Bytes::new(), cursor: None, limit: 2 });
+        for name in NAMES.into_iter().chain(STREAMS) {
+            let stream = || StreamRef(Bytes::from_static(name.as_bytes()));
+            let (start, end) = (Place::default(), Place { ms: u64::MAX, seq: u64::MAX });
+            let (reverse, limit, payload) = (false, 500, true);
+            all.push(Read::Groups(stream()));
+            all.push(Read::Entries { stream: stream(), start, end, reverse, limit, payload });
+        }
         all.extend(self.events.iter().map(|&event| Read::Event { event, payload: true }));
         all
     }
@@ -164,6 +228,43 @@ impl Known {
             4..10 => QueueRef::Name(self.queues[at].1.clone()),
             _ => QueueRef::Id(self.queues[at].0),
         }
+    }
+
+    /// A shared stream, or one in eight times another's.
+    fn shared(&self, pick: Pick) -> StreamRef {
+        let name = match pick % 8 {
+            1 => NAMES[(pick >> 8) as usize % NAMES.len()],
+            2..4 => STREAMS[1],
+            _ => STREAMS[0],
+        };
+        StreamRef(Bytes::from_static(name.as_bytes()))
+    }
+
+    fn stream(&self, pick: Pick) -> StreamRef {
+        match pick % 16 {
+            5 => StreamRef(Bytes::from_static(b"nowhere")),
+            _ => self.shared(pick),
+        }
+    }
+
+    fn target(&self, to: To) -> Target {
+        match to {
+            To::Stream(pick) => Target::Stream(self.stream(pick)),
+            To::Queue(pick) => Target::Queue(self.queue(pick)),
+        }
+    }
+
+    fn from(&self, from: FromAsk, wall: Timestamp) -> From {
+        match from {
+            FromAsk::New => From::New,
+            FromAsk::Start => From::Start,
+            FromAsk::At(ms) => From::Time(wall.plus_ms(ms)),
+            FromAsk::After(event) => From::After(self.place(event)),
+        }
+    }
+
+    fn place(&self, pick: Pick) -> Place {
+        newest(self.places.len(), pick).map_or(Place { ms: 1, seq: 1 }, |at| self.places[at])
     }
 
     fn event(&self, pick: Pick) -> EventId {
@@ -195,9 +296,17 @@ impl Known {
             ProofAsk::Fence(off) => {
                 Proof::Fence { queue: hold.queue, round: hold.round, fence: hold.fence + off }
             }
-            ProofAsk::Operator => Proof::Operator { queue: None },
+            ProofAsk::Operator(named) => Proof::Operator { queue: named.then_some(QueueRef::Id(hold.queue)) },
         }
     }
+}
+
+fn dedupe_key(number: u8) -> DedupeKey {
+    let space = match number {
+        2 => DedupeSpace::Producer(Bytes::from_static(b"p")),
+        _ => DedupeSpace::Http,
+    };
+    DedupeKey { space, key: Bytes::copy_from_slice(&[b'0' + number / 2]) }
 }
 
 fn key(name: usize, wall: Timestamp) -> KeyRecord {

@@ -44,6 +44,7 @@ pub mod sizes;
 pub mod tokens;
 
 mod compare;
+mod draw;
 mod known;
 pub mod play;
 pub mod script;

@@ -12,14 +12,15 @@ use tokio::runtime::Runtime;
 use super::bench::{Fresh, runtime};
 use super::clock::ManualClock;
 use super::compare::{difference, plain, plain_page};
+use super::draw::script;
 use super::known::Known;
 use super::random::SeededRandom;
-use super::script::{Line, script};
+use super::script::Line;
 use crate::clock::{Clock, Random};
 use crate::engine::{Budget, Engine};
 use crate::read::{Page, Read};
 use crate::reply::OpError;
-use crate::txn::{Op, Txn};
+use crate::txn::Txn;
 
 /// Makes a fresh engine.
 pub trait Factory: Fn(Arc<dyn Clock>, Arc<dyn Random>) -> Fresh {}
@@ -174,7 +175,7 @@ impl<'a> Player<'a> {
             Line::Submit { all_or_nothing, asks } => {
                 let wall = self.clock.wall();
                 let [ours, right] = [0, 1].map(|side| {
-                    let ops = asks.iter().map(|ask| Op::plain(self.known.op(ask, side, wall))).collect();
+                    let ops = asks.iter().map(|ask| self.known.op(ask, side, wall)).collect();
                     let txn = Txn { ops, all_or_nothing: *all_or_nothing, ..Txn::each([]) };
                     let mut replies = self.runtime.block_on(self.engines[side].submit(vec![txn]));
                     replies.pop().map(|reply| reply.ops).unwrap_or_default()
@@ -201,7 +202,10 @@ impl<'a> Player<'a> {
                 Page::Stream(_) | Page::Entries(..) | Page::Groups(_) => None,
             };
             let Some(next) = next else { return Ok(plain_page(page)) };
-            if let Read::Queues { cursor, .. } | Read::DeadLetters { cursor, .. } = &mut read {
+            if let Read::Queues { cursor, .. }
+            | Read::DeadLetters { cursor, .. }
+            | Read::Streams { cursor, .. } = &mut read
+            {
                 *cursor = Some(next);
             }
             let more = self.runtime.block_on(self.engines[side].read(read.clone()))?;
@@ -213,6 +217,10 @@ impl<'a> Player<'a> {
                 (Page::DeadLetters(mut items, _), Page::DeadLetters(more, next)) => {
                     items.extend(more);
                     Page::DeadLetters(items, next)
+                }
+                (Page::Streams(mut items, _), Page::Streams(more, next)) => {
+                    items.extend(more);
+                    Page::Streams(items, next)
                 }
                 (_, other) => return Ok(other),
             };

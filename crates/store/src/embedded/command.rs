@@ -8,10 +8,10 @@ use naven_core::{DeadReason, Failure};
 
 use super::rows::key::QueueNo;
 use crate::key::KeyRecord;
-use crate::queue::{QueueChanges, QueueRef, QueueSettings};
+use crate::queue::{QueueChanges, QueueRef, QueueSettings, StreamChanges};
 use crate::read::Read;
 use crate::reply::OpError;
-use crate::txn::{Body, Due};
+use crate::txn::{Append, From, Reading, StreamRef};
 
 /// A transaction as it is logged and applied.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,19 +25,8 @@ pub(crate) struct Recorded {
 /// One op, ready to be applied.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Command {
-    /// Publish one event to one queue.
-    Append {
-        /// Where to.
-        queue: QueueRef,
-        /// Its content.
-        body: Body,
-        /// When it is first due.
-        due: Due,
-        /// Names and values that travel with it.
-        headers: Vec<(String, String)>,
-        /// Attempts of this event.
-        max_attempts: Option<u32>,
-    },
+    /// Publish one event.
+    Append(Box<Append>),
     /// Take due events under a lease.
     Claim {
         /// From where.
@@ -68,6 +57,10 @@ pub(crate) enum Command {
         name: String,
         /// Its settings.
         settings: Box<QueueSettings>,
+        /// On which stream it reads; none: on one of its own.
+        on: Option<Reading>,
+        /// What the stream is asked to do.
+        stream: StreamChanges,
     },
     /// Change a queue's settings.
     Patch {
@@ -75,6 +68,15 @@ pub(crate) enum Command {
         queue: QueueRef,
         /// What changes.
         changes: Box<QueueChanges>,
+        /// What changes of its stream.
+        stream: StreamChanges,
+    },
+    /// Go back or forward in the stream.
+    Reset {
+        /// Which queue.
+        queue: QueueRef,
+        /// Where it goes on.
+        from: From,
     },
     /// Stop handing out events.
     Pause {
@@ -92,6 +94,15 @@ pub(crate) enum Command {
     Delete {
         /// Which queue.
         queue: QueueRef,
+        /// True where unfinished events do not stand in the way.
+        force: bool,
+        /// Why its unfinished events are dead.
+        reason: DeadReason,
+    },
+    /// Close a stream and all its queues.
+    DeleteStream {
+        /// Which stream.
+        stream: StreamRef,
         /// True where unfinished events do not stand in the way.
         force: bool,
     },

@@ -16,9 +16,7 @@ use super::tables::{Table, Tables};
 use crate::clock::Random;
 use crate::reply::OpError;
 use crate::token::{Held, Parsed, TokenKey};
-use crate::txn::{
-    AdminOp, Append, ClaimHold, DeleteOp, GroupOp, Op, OpKind, Proof, Settle, SettleStep, Target, Txn,
-};
+use crate::txn::{AdminOp, Append, ClaimHold, DeleteOp, GroupOp, Op, OpKind, Proof, Settle, SettleStep, Txn};
 
 /// What preparing needs beside the tables.
 pub(crate) struct Preparer<'a> {
@@ -60,22 +58,24 @@ impl Preparer<'_> {
                 ClaimHold::Consumer(_) | ClaimHold::NoAck(_) => Command::Refused(OpError::Unsupported),
             },
             OpKind::Settle(settle) => self.settle(tables, settle),
-            OpKind::Group(GroupOp::Create { on: Some(_), .. } | GroupOp::Reset { .. }) => {
-                Command::Refused(OpError::Unsupported)
-            }
-            OpKind::Group(GroupOp::Create { name, settings, .. }) => {
+            OpKind::Group(GroupOp::Create { name, settings, on, stream }) => {
                 let id = QueueId::from_bits(uuid_v7_bits(wall.as_ms(), self.random.draw_u128()));
                 if self.full {
                     Command::Refused(OpError::Full)
                 } else {
-                    Command::Create { id, name, settings }
+                    Command::Create { id, name, settings, on, stream }
                 }
             }
-            OpKind::Group(GroupOp::Patch { queue, changes, .. }) => Command::Patch { queue, changes },
+            OpKind::Group(GroupOp::Patch { queue, changes, stream }) => {
+                Command::Patch { queue, changes, stream }
+            }
+            OpKind::Group(GroupOp::Reset { queue, from }) => Command::Reset { queue, from },
             OpKind::Group(GroupOp::Pause { queue, reason }) => Command::Pause { queue, reason },
             OpKind::Group(GroupOp::Resume { queue }) => Command::Resume { queue },
-            OpKind::Delete(DeleteOp::Queue { queue, force, .. }) => Command::Delete { queue, force },
-            OpKind::Delete(DeleteOp::Stream { .. }) => Command::Refused(OpError::Unsupported),
+            OpKind::Delete(DeleteOp::Queue { queue, force, reason }) => {
+                Command::Delete { queue, force, reason }
+            }
+            OpKind::Delete(DeleteOp::Stream { stream, force }) => Command::DeleteStream { stream, force },
             OpKind::Read(read) => Command::Read(read),
             OpKind::Admin(AdminOp::Redrive { event, queue, reset_attempts }) => {
                 Command::Redrive { event, queue, reset_attempts }
@@ -92,20 +92,7 @@ impl Preparer<'_> {
     }
 
     fn append(&self, append: Append) -> Command {
-        let queue = match append.to {
-            Target::Queue(queue) => queue,
-            Target::Stream(_) => return Command::Refused(OpError::Unsupported),
-        };
-        if self.full {
-            return Command::Refused(OpError::Full);
-        }
-        Command::Append {
-            queue,
-            body: append.body,
-            due: append.due,
-            headers: append.headers,
-            max_attempts: append.max_attempts,
-        }
+        if self.full { Command::Refused(OpError::Full) } else { Command::Append(Box::new(append)) }
     }
 
     fn settle(&self, tables: &impl Tables, settle: Settle) -> Command {
@@ -141,8 +128,10 @@ impl Preparer<'_> {
         let no = QueueNo(parsed.route.queue_no);
         let queue = QueueRow::decode(tables.get(Table::Queue, &key::number(no.0))?)?;
         let (stream, arrival) = from_locator(event.locator());
-        let n = BodyRow::decode(tables.get(Table::Body, &key::counted(stream.0, arrival.0))?)?.entry?;
-        let held = delivery::decode(tables.get(Table::Delivery, &key::counted(no.0, n.0))?)?;
+        let event_row = BodyRow::decode(tables.get(Table::Body, &key::counted(stream.0, arrival.0))?)?;
+        let key = key::counted(no.0, event_row.placed?.n.0);
+        let row = tables.get(Table::Delivery, &key).or_else(|| tables.get(Table::Outcome, &key))?;
+        let (_, held) = delivery::decode(row)?;
         let (round, fence) = (held.round, held.fence);
         let present = Held { queue: queue.id, event, round, fence };
         let proves = self.tokens.proves(&parsed, &present);

@@ -14,17 +14,17 @@ use bytes::Bytes;
 pub(crate) enum Table {
     /// () -> the next numbers to give out.
     Numbers = 0,
-    /// stream -> name, retention, when it was closed.
+    /// stream -> name, settings, when it was closed.
     Stream = 1,
-    /// stream -> last place, last entry, last arrival.
+    /// stream -> last place, last entry, last arrival, counts.
     Head = 2,
-    /// stream, queue -> (): the queues of a stream.
+    /// stream, queue -> the queue's id while it is open: the queues of a stream.
     Member = 3,
     /// stream, arrival -> an event's body and what travels with it.
     Body = 4,
     /// stream, n -> place and arrival.
     Entry = 5,
-    /// stream, due, arrival -> (): events that have no place yet.
+    /// stream, due, arrival -> the one queue that it is for, if it is for one: events without a place.
     Waiting = 6,
     /// queue -> id, name, stream, settings, when it was closed.
     Queue = 7,
@@ -34,7 +34,7 @@ pub(crate) enum Table {
     Name = 9,
     /// queue id -> queue.
     QueueId = 10,
-    /// queue, n -> one delivery.
+    /// queue, n -> one delivery that is not done with: held, to be retried, ready again, dead.
     Delivery = 11,
     /// queue, due, arrival -> (): retries whose time has not come.
     Retry = 12,
@@ -46,11 +46,31 @@ pub(crate) enum Table {
     Dead = 15,
     /// name -> one key's record.
     Key = 16,
+    /// queue, n -> the last state of a delivery that is done with: what late calls are judged by.
+    Outcome = 17,
+    /// queue, over, arrival -> (): outcomes, to be forgotten in this order.
+    Over = 18,
+    /// queue, n -> arrival: what waits for this queue alone, outside of the stream.
+    Lane = 19,
+    /// queue, n -> (): entries above the cursor that the queue has dealt with already.
+    Aside = 20,
+    /// stream, wall, arrival -> (): events that are of no use from then on.
+    Expire = 21,
+    /// stream, space, key -> the first event of this dedupe key.
+    Dedupe = 22,
+    /// stream, until, arrival -> the dedupe key that is forgotten then.
+    DedupeUntil = 23,
+    /// scope, key -> what an idempotency key was answered.
+    Idem = 24,
+    /// until, scope, key -> (): idempotency keys, to be forgotten in this order.
+    IdemUntil = 25,
+    /// kind, wall, number -> (): closed queues and streams, to be removed from then on.
+    Closing = 26,
 }
 
 impl Table {
     /// Every table, in the order of their numbers.
-    pub(crate) const ALL: [Table; 17] = [
+    pub(crate) const ALL: [Table; 27] = [
         Self::Numbers,
         Self::Stream,
         Self::Head,
@@ -68,17 +88,34 @@ impl Table {
         Self::Ends,
         Self::Dead,
         Self::Key,
+        Self::Outcome,
+        Self::Over,
+        Self::Lane,
+        Self::Aside,
+        Self::Expire,
+        Self::Dedupe,
+        Self::DedupeUntil,
+        Self::Idem,
+        Self::IdemUntil,
+        Self::Closing,
     ];
 
     /// True where all rows stay in RAM, whatever the backlog: their number grows with queues, streams
     /// and keys, not with events.
     pub(crate) fn is_resident(self) -> bool {
-        match self {
-            Self::Numbers | Self::Stream | Self::Head | Self::Member | Self::Queue | Self::Progress => true,
-            Self::Name | Self::QueueId | Self::Key => true,
-            Self::Body | Self::Entry | Self::Waiting | Self::Delivery => false,
-            Self::Retry | Self::Again | Self::Ends | Self::Dead => false,
-        }
+        matches!(
+            self,
+            Self::Numbers
+                | Self::Stream
+                | Self::Head
+                | Self::Member
+                | Self::Queue
+                | Self::Progress
+                | Self::Name
+                | Self::QueueId
+                | Self::Key
+                | Self::Closing
+        )
     }
 }
 

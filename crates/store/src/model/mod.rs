@@ -1,11 +1,17 @@
 //! The memory engine: the model that every other engine is held to.
 //!
-//! Naive on purpose: a `Vec` of events per queue, searched from end to end, and no bookkeeping that
+//! Naive on purpose: lists of streams, queues and events, searched from end to end, and no bookkeeping that
 //! could be wrong. It shares with other engines nothing but [`naven_core::Delivery::apply`] and the
 //! making of tokens. For tests: it keeps nothing over a restart.
 
+mod claim;
 mod engine;
-mod queue;
+mod event;
+mod group;
+mod keep;
+mod publish;
+mod settle;
+mod streams;
 mod views;
 mod world;
 

@@ -1,49 +1,130 @@
 //! How the model's queues and events look from outside.
 //!
-//! Lives here: reads and pages. Not here: ops (`world.rs`).
+//! Lives here: reads and pages. Not here: ops (`world.rs`), streams (`streams.rs`).
 
 use naven_api::Timestamp;
-use naven_core::{DeadReason, Now, State, View};
+use naven_core::{DeadReason, Delivery, Now, State, View};
 
-use super::queue::{Event, Queue};
+use super::event::{Event, Queue, Stand, next_ready};
 use super::world::World;
-use crate::queue::StreamSettings;
 use crate::read::{Counts, Cursor, DeliveryView, EventView, Page, QueueView, Read, SystemView};
 use crate::reply::{OpError, Refused};
 
 impl World {
     pub(super) fn read(&self, read: &Read, now: Now) -> Result<Page, OpError> {
         match read {
-            Read::Queue(queue) => Ok(Page::Queue(Box::new(self.queues[self.open(queue)?].view(now)))),
+            Read::Queue(queue) => Ok(Page::Queue(Box::new(self.queue_view(self.open(queue)?, now)))),
             Read::Queues { name_prefix, cursor, limit } => {
-                let open = self.queues.iter().filter(|queue| queue.closed_at.is_none());
-                let named = open.filter(|queue| queue.name.starts_with(name_prefix));
-                let found = named.map(|queue| (queue.id.bits(), queue)).collect();
+                let open = (0..self.queues.len()).filter(|&at| self.queues[at].is_open());
+                let named = open.filter(|&at| self.queues[at].name.starts_with(name_prefix));
+                let found = named.map(|at| (self.queues[at].id.bits(), at)).collect();
                 let (page, next) = page(found, cursor.as_ref(), *limit)?;
-                Ok(Page::Queues(page.into_iter().map(|queue| queue.view(now)).collect(), next))
+                Ok(Page::Queues(page.into_iter().map(|at| self.queue_view(at, now)).collect(), next))
             }
             Read::Event { event, payload } => {
-                let (at, index) = self.find(*event)?;
-                let queue = &self.queues[at];
-                Ok(Page::Event(Box::new(queue.event_view(&queue.events[index], *payload, now))))
+                let event = &self.events[self.find(*event)?];
+                Ok(Page::Event(Box::new(self.event_view(event, *payload, now))))
             }
             Read::DeadLetters { queue, cursor, limit, payload } => {
-                let queue = &self.queues[self.any(queue)?];
-                let key = |at: usize| Some((queue.died(&queue.events[at])?, at as u128));
-                let keys = (0..queue.events.len()).filter_map(key);
-                let found = keys.map(|(died, at)| (((died.as_ms() as u128) << 64) | at, at as usize));
-                let (page, next) = page(found.collect(), cursor.as_ref(), *limit)?;
-                let view = |at: usize| queue.event_view(&queue.events[at], *payload, now);
+                let queue = self.any(queue)?;
+                let key = |event: &Event| {
+                    let died = self.died(queue, event)?.as_ms() as u128;
+                    Some((died << 64) | u128::from(event.arrival))
+                };
+                let found = self.events.iter().filter_map(|event| Some((key(event)?, event))).collect();
+                let (page, next) = page(found, cursor.as_ref(), *limit)?;
+                let view = |event: &Event| {
+                    let mut view = self.event_view(event, *payload, now);
+                    view.deliveries.retain(|delivery| delivery.queue_id == self.queues[queue].id);
+                    view
+                };
                 Ok(Page::DeadLetters(page.into_iter().map(view).collect(), next))
             }
-            Read::Stream(_) | Read::Streams { .. } | Read::Entries { .. } | Read::Groups(_) => {
-                Err(OpError::Unsupported)
+            Read::Stream(stream) => Ok(Page::Stream(Box::new(self.stream_view(self.open_stream(stream)?)))),
+            Read::Streams { name_prefix, cursor, limit } => {
+                let open = (0..self.streams.len()).filter(|&at| self.streams[at].closed_at.is_none());
+                let named = open.filter(|&at| self.streams[at].name.starts_with(name_prefix));
+                let found = named.map(|at| (at as u128, at)).collect();
+                let (page, next) = page(found, cursor.as_ref(), *limit)?;
+                Ok(Page::Streams(page.into_iter().map(|at| self.stream_view(at)).collect(), next))
+            }
+            Read::Entries { stream, start, end, reverse, limit, payload } => {
+                let stream = self.open_stream(stream)?;
+                Ok(self.entries(stream, (*start, *end), *reverse, (*limit as usize, *payload)))
+            }
+            Read::Groups(stream) => {
+                let readers = self.readers(self.open_stream(stream)?);
+                Ok(Page::Groups(readers.into_iter().map(|queue| self.group_view(queue, now)).collect()))
             }
             Read::Keys => Ok(Page::Keys(self.keys.clone())),
             Read::System => {
-                let queues = self.queues.iter().filter(|queue| queue.closed_at.is_none()).count() as u64;
+                let queues = self.queues.iter().filter(|queue| queue.is_open()).count() as u64;
                 Ok(Page::System(SystemView { queues, ..SystemView::default() }))
             }
+        }
+    }
+
+    /// When its death in this queue is to be listed, where it is dead there.
+    fn died(&self, queue: usize, event: &Event) -> Option<Timestamp> {
+        let closed = self.queues[queue].closed.map(|(at, _)| at);
+        match &event.dealing(queue)?.stand {
+            Stand::Unread => closed,
+            Stand::Live(live) if live.is_over() => live.over_at,
+            Stand::Live(_) => closed,
+            Stand::Over(_) => None,
+        }
+    }
+
+    pub(super) fn counts(&self, queue: usize) -> Counts {
+        let mut counts = Counts::default();
+        // A retry stays one until a step of the order has recorded that it fell due.
+        let recorded = Now { wall: Timestamp::from_ms(i64::MIN), ..Now::default() };
+        for event in &self.events {
+            match event.dealing(queue).map(|one| &one.stand) {
+                Some(Stand::Unread) if event.placed.is_none() => *counts.of_mut(View::Scheduled) += 1,
+                Some(Stand::Unread) => *counts.of_mut(View::Ready) += 1,
+                Some(Stand::Live(live)) => *counts.of_mut(live.view(recorded)) += 1,
+                // A dead letter that was given up is remembered, and counted no more.
+                Some(Stand::Over(outcome)) if matches!(outcome.state, State::Dead(_)) => {}
+                Some(Stand::Over(outcome)) => *counts.of_mut(outcome.view(recorded)) += 1,
+                None => {}
+            }
+        }
+        counts
+    }
+
+    pub(super) fn queue_view(&self, queue: usize, now: Now) -> QueueView {
+        let row = &self.queues[queue];
+        let stream = &self.streams[row.stream];
+        let due = |event: &Event| event.live(queue).map_or(event.due, |live| live.due);
+        QueueView {
+            id: row.id,
+            name: row.name.clone(),
+            stream: String::from_utf8_lossy(&stream.name).into_owned(),
+            settings: row.settings.clone(),
+            stream_settings: stream.settings,
+            paused: row.paused.clone(),
+            counts: self.counts(queue),
+            oldest_ready: next_ready(&self.events, queue).map(|at| due(&self.events[at])),
+            now: now.wall,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        }
+    }
+
+    pub(super) fn event_view(&self, event: &Event, payload: bool, now: Now) -> EventView {
+        let view = |queue: usize| self.queues[queue].delivery_view(event, queue, now);
+        EventView {
+            id: event.id,
+            stream: String::from_utf8_lossy(&self.streams[event.stream].name).into_owned(),
+            place: event.placed.filter(|_| event.only.is_none()).map(|(_, place)| place),
+            body: event.body.clone().filter(|_| payload),
+            headers: event.headers.clone(),
+            created_at: event.created_at,
+            scheduled_at: event.scheduled_at,
+            expires_at: event.expires_at,
+            dedupe_key: event.dedupe_key.clone(),
+            deliveries: event.dealings.iter().map(|one| view(one.queue)).collect(),
         }
     }
 }
@@ -66,68 +147,20 @@ fn page<T>(
 }
 
 impl Queue {
-    /// When its deletion ended this event, where it did.
-    fn closed_over(&self, event: &Event) -> Option<Timestamp> {
-        self.closed_at.filter(|_| !event.delivery.is_over())
-    }
-
-    fn died(&self, event: &Event) -> Option<Timestamp> {
-        let is_dead = matches!(event.delivery.state, State::Dead(_));
-        event.delivery.over_at.filter(|_| is_dead).or(self.closed_over(event))
-    }
-
-    pub(super) fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
-        // A retry stays one until a step of the order has recorded that it fell due.
-        let recorded = Now { wall: Timestamp::from_ms(i64::MIN), ..Now::default() };
-        for event in &self.events {
-            *counts.of_mut(self.state(event, recorded)) += 1;
-        }
-        counts
-    }
-
-    fn state(&self, event: &Event, now: Now) -> View {
-        let is_ahead = event.is_waiting() && event.delivery.due > now.wall;
-        if is_ahead { View::Scheduled } else { event.delivery.view(now) }
-    }
-
-    pub(super) fn view(&self, now: Now) -> QueueView {
-        QueueView {
-            id: self.id,
-            name: self.name.clone(),
-            stream: self.name.clone(),
-            settings: self.settings.clone(),
-            stream_settings: StreamSettings::default(),
-            paused: self.paused.clone(),
-            counts: self.counts(),
-            oldest_ready: self.next_ready().map(|at| self.events[at].delivery.due),
-            now: now.wall,
-            created_at: self.created_at,
-            updated_at: self.updated_at,
-        }
-    }
-
-    pub(super) fn event_view(&self, event: &Event, payload: bool, now: Now) -> EventView {
-        EventView {
-            id: event.id,
-            stream: self.name.clone(),
-            place: event.place,
-            body: event.body.clone().filter(|_| payload),
-            headers: event.headers.clone(),
-            created_at: event.created_at,
-            scheduled_at: event.scheduled_at,
-            expires_at: None,
-            dedupe_key: None,
-            deliveries: vec![self.delivery_view(event, now)],
-        }
-    }
-
-    fn delivery_view(&self, event: &Event, now: Now) -> DeliveryView {
-        let (closed, policy, delivery) = (self.closed_over(event), self.policy(event), &event.delivery);
-        let state = if closed.is_some() { View::Dead } else { self.state(event, now) };
-        let is_ahead = matches!(state, View::Scheduled | View::Ready | View::Retrying);
+    fn delivery_view(&self, event: &Event, queue: usize, now: Now) -> DeliveryView {
+        let delivery: Delivery = event.delivery(queue).cloned().unwrap_or_else(|| self.fresh(event));
+        let closed = self.closed.filter(|_| !delivery.is_over());
+        let policy = self.policy(event);
+        let is_ahead = event.placed.is_none() && event.due > now.wall;
+        let state = match closed {
+            Some(_) => View::Dead,
+            None if is_ahead => View::Scheduled,
+            None => delivery.view(now),
+        };
+        let is_to_come = matches!(state, View::Scheduled | View::Ready | View::Retrying);
         let holder = delivery.log.last().filter(|_| state == View::Leased);
-        let dead = if let State::Dead(reason) = delivery.state { Some(reason) } else { None };
+        let dead: Option<DeadReason> =
+            if let State::Dead(reason) = delivery.state { Some(reason) } else { None };
         DeliveryView {
             queue: self.name.clone(),
             queue_id: self.id,
@@ -136,12 +169,12 @@ impl Queue {
             expiries: delivery.expiries,
             fence: delivery.fence,
             max_attempts: policy.max_attempts,
-            next_attempt_at: is_ahead.then_some(delivery.due),
+            next_attempt_at: is_to_come.then_some(delivery.due),
             lease_expires_at: holder.and(delivery.ends_at(&policy)).map(|end| now.wall_of(end)),
             consumer: holder.and_then(|past| past.consumer.clone()),
-            settled_at: delivery.over_at.or(closed),
+            settled_at: delivery.over_at.or(closed.map(|(at, _)| at)),
             last_error: delivery.last_error.as_ref().map(ToString::to_string),
-            dead: dead.or(closed.map(|_| DeadReason::QueueDeleted)),
+            dead: dead.or(closed.map(|(_, reason)| reason)),
             log: delivery.log.clone(),
         }
     }

@@ -1,156 +1,96 @@
-//! Publishing: an event's body is stored, and it takes its place now or when it is due.
+//! Publishing: an event's body is stored once, however many queues read it.
 //!
-//! Lives here: append and the giving of places. Not here: claims (`claim.rs`).
+//! Lives here: append, and where an event goes. Not here: the giving of places (`place.rs`).
 
-use naven_api::Timestamp;
-use naven_core::View;
+use bytes::Bytes;
+use naven_api::limits::PLACES_PER_OP_MAX;
 
 use super::context::Context;
 use crate::embedded::rows::body::BodyRow;
-use crate::embedded::rows::key::{self, Arrival, EntryNo, StreamNo};
-use crate::embedded::rows::stream::{EntryRow, Head};
-use crate::embedded::tables::{Order, Table, Tables};
-use crate::queue::QueueRef;
+use crate::embedded::rows::key::{self, Arrival, QueueNo, StreamNo};
+use crate::embedded::rows::stream::StreamRow;
+use crate::embedded::tables::{Table, Tables};
 use crate::reply::{OpError, OpReply};
-use crate::txn::{Body, Due, Place};
+use crate::txn::{Append, DedupeSpace, Due, Target};
+
+/// Where an event goes.
+struct Destination {
+    stream: StreamNo,
+    stream_row: StreamRow,
+    /// The queue whose lane it goes to; none: all queues of the stream.
+    only: Option<QueueNo>,
+    /// The one queue that it goes to, where it is one.
+    sole: Option<QueueNo>,
+}
 
 impl<T: Tables> Context<'_, T> {
-    pub(super) fn append(
-        &mut self,
-        queue: &QueueRef,
-        body: &Body,
-        due: Due,
-        headers: &[(String, String)],
-        max_attempts: Option<u32>,
-    ) -> Result<OpReply, OpError> {
-        let (_, queue) = self.open_queue(queue)?;
-        let stream = queue.stream;
-        self.place_due(stream, u64::MAX);
-        let scheduled_at = match due {
+    pub(super) fn append(&mut self, append: &Append) -> Result<OpReply, OpError> {
+        let Destination { stream, stream_row, only, sole } = self.destination(&append.to)?;
+        self.place_due(stream, PLACES_PER_OP_MAX as u64);
+        let scheduled_at = match append.due {
             Due::Now => self.now.wall,
             Due::In(delay) => self.now.wall.plus_ms(delay.as_ms()),
             Due::At(at) => at,
         };
+        let http_key = append.dedupe.as_ref().filter(|key| key.space == DedupeSpace::Http);
         let mut row = BodyRow {
             created_at: self.now.wall,
             scheduled_at,
             due: scheduled_at.max(self.now.wall),
-            entry: None,
-            max_attempts,
-            headers: headers.to_vec(),
-            body: Some(body.clone()),
+            placed: None,
+            only,
+            expires_at: append.expires_at,
+            dedupe_key: http_key.map(|key| String::from_utf8_lossy(&key.key).into_owned()),
+            max_attempts: append.max_attempts,
+            headers: append.headers.clone(),
+            body: Some(append.body.clone()),
         };
         let mut head = self.head(stream);
         head.arrival += 1;
         let arrival = Arrival(head.arrival);
-        if row.due <= self.now.wall {
-            self.place(stream, &mut head, arrival, &mut row, View::Ready);
+        // Where more is due than one operation may place, this one waits behind it.
+        if row.due <= self.now.wall && !self.has_due(stream) {
+            self.place(stream, &mut head, arrival, &mut row);
         } else {
-            self.tables.put(Table::Waiting, &key::at_wall(stream.0, row.due, arrival), bytes::Bytes::new());
+            let mut value = Bytes::new();
+            match only {
+                Some(queue) => {
+                    value = Bytes::copy_from_slice(&key::number(queue.0));
+                    self.change_progress(queue, |progress| progress.lane_waiting += 1);
+                }
+                None => head.waiting += 1,
+            }
+            // Whoever waits learns how long to sleep.
+            self.hint_reader(stream, only);
+            self.tables.put(Table::Waiting, &key::at_wall(stream.0, row.due, arrival), value);
             self.put_body(stream, arrival, &row);
-            self.count_all(stream, |counts| *counts.of_mut(View::Scheduled) += 1);
         }
         self.put_head(stream, &head);
-        self.hint(stream);
-        self.event_view(stream, arrival, &row, false).map(|view| OpReply::Event(Box::new(view)))
+        let mut view = self.bare_event_view(stream, &stream_row, arrival, &row);
+        // Where it goes to several queues, none is looked at: publishing costs the same for all.
+        let sole = sole.and_then(|no| Some((self.queue(no)?, no)));
+        view.deliveries = sole
+            .and_then(|(queue, no)| {
+                Some(self.delivery_view(&queue, &row, self.dealing(no, &queue, arrival, &row)?))
+            })
+            .into_iter()
+            .collect();
+        Ok(OpReply::Event(Box::new(view)))
     }
 
-    /// Places at most `most` events of a stream whose time has come, in the order in which they
-    /// became due. Answers how many.
-    pub(super) fn place_due(&mut self, stream: StreamNo, most: u64) -> u64 {
-        let mut placed = 0;
-        let mut head = None;
-        while placed < most {
-            let Some((due, arrival)) = self.first(Table::Waiting, stream.0) else { break };
-            if Timestamp::from_ms(due) > self.now.wall {
-                break;
+    fn destination(&self, to: &Target) -> Result<Destination, OpError> {
+        match to {
+            Target::Stream(stream) => {
+                let (stream, stream_row) = self.open_stream(stream)?;
+                let sole = if stream_row.queues == 1 { self.first_open_member(stream) } else { None };
+                Ok(Destination { stream, stream_row, only: None, sole })
             }
-            let head = head.get_or_insert_with(|| self.head(stream));
-            self.tables.delete(Table::Waiting, &key::timed(stream.0, due, arrival));
-            let mut row = self.body(stream, arrival).expect("a waiting event has a body");
-            self.place(stream, head, arrival, &mut row, View::Scheduled);
-            placed += 1;
-        }
-        if let Some(head) = head {
-            self.put_head(stream, &head);
-            self.hint(stream);
-        }
-        placed
-    }
-
-    /// Gives an event the next place of its stream; `from` is the state it was counted in, ready
-    /// for one that was not counted yet.
-    fn place(&mut self, stream: StreamNo, head: &mut Head, arrival: Arrival, row: &mut BodyRow, from: View) {
-        head.last = next_place(head.last, self.now.wall);
-        head.entry += 1;
-        head.version += 1;
-        let entry = EntryRow { place: head.last, arrival };
-        self.tables.put(Table::Entry, &key::counted(stream.0, head.entry), entry.encode());
-        row.entry = Some(EntryNo(head.entry));
-        self.put_body(stream, arrival, row);
-        self.count_all(stream, |counts| {
-            if from != View::Ready {
-                *counts.of_mut(from) = counts.of(from).saturating_sub(1);
+            Target::Queue(queue) => {
+                let (no, queue) = self.open_queue(queue)?;
+                let stream_row = self.stream(queue.stream);
+                let only = (stream_row.queues > 1).then_some(no);
+                Ok(Destination { stream: queue.stream, stream_row, only, sole: Some(no) })
             }
-            *counts.of_mut(View::Ready) += 1;
-        });
-    }
-
-    fn count_all(&mut self, stream: StreamNo, change: impl Fn(&mut crate::read::Counts)) {
-        for queue in self.members(stream) {
-            let mut progress = self.progress(queue);
-            change(&mut progress.counts);
-            self.put_progress(queue, &progress);
         }
-    }
-
-    /// Wakes whoever waits on a queue of this stream.
-    fn hint(&mut self, stream: StreamNo) {
-        for queue in self.members(stream) {
-            self.hints.extend(self.queue(queue).map(|row| row.id));
-        }
-    }
-
-    /// The place of a placed entry.
-    pub(super) fn place_of(&self, stream: StreamNo, row: &BodyRow) -> Option<Place> {
-        self.entry(stream, row.entry?).map(|entry| entry.place)
-    }
-
-    /// The first event above a queue's cursor.
-    pub(super) fn next_fresh(&self, stream: StreamNo, cursor: u64) -> Option<(EntryNo, Arrival)> {
-        let mut next = None;
-        let (from, to) = (key::counted(stream.0, cursor + 1), key::past_number(stream.0));
-        self.tables.scan(Table::Entry, &from, &to, Order::Rising, &mut |key, value| {
-            let entry = EntryRow::decode(value.clone()).expect("entries are written by this version");
-            next = Some((EntryNo(key::count_of(key)), entry.arrival));
-            std::ops::ControlFlow::Break(())
-        });
-        next
-    }
-}
-
-/// The place after `last` at this wall time: it rises even where the clock does not.
-fn next_place(last: Place, wall: Timestamp) -> Place {
-    let ms = u64::try_from(wall.as_ms()).unwrap_or(0);
-    if ms > last.ms {
-        Place { ms, seq: 0 }
-    } else {
-        // The top of the id space is out of reach: only explicit ids of the Redis door come near it.
-        Place { ms: last.ms, seq: last.seq.saturating_add(1) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_rise_even_where_the_clock_goes_back() {
-        let first = next_place(Place::default(), Timestamp::from_ms(10));
-        assert_eq!(first, Place { ms: 10, seq: 0 });
-        let second = next_place(first, Timestamp::from_ms(5));
-        assert_eq!(second, Place { ms: 10, seq: 1 });
-        assert_eq!(next_place(second, Timestamp::from_ms(11)), Place { ms: 11, seq: 0 });
-        assert_eq!(next_place(Place::default(), Timestamp::from_ms(-1)), Place { ms: 0, seq: 1 });
     }
 }

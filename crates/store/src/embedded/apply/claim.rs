@@ -5,12 +5,13 @@
 
 use std::time::Duration;
 
+use naven_api::limits::{CLAIM_EXPIRED_MAX, PLACES_PER_OP_MAX};
 use naven_api::{ConsumerId, LeaseSeconds};
-use naven_core::{Delivery, Hold, State, Step};
+use naven_core::{DeadReason, Delivery, Hold, State, Step};
 
-use super::context::{Context, event_id};
-use crate::embedded::rows::body::BodyRow;
-use crate::embedded::rows::key::{self, Arrival, EntryNo, QueueNo};
+use super::context::{Context, READABLE, event_id};
+use crate::embedded::rows::body::{BodyRow, Placed};
+use crate::embedded::rows::key::{self, Arrival, EntryNo, QueueNo, StreamNo};
 use crate::embedded::rows::queue::{Progress, QueueRow};
 use crate::embedded::tables::{Table, Tables};
 use crate::queue::QueueRef;
@@ -20,11 +21,20 @@ use crate::txn::{Body, Form};
 
 /// The next event of a queue.
 struct Pick {
-    n: EntryNo,
+    placed: Placed,
     arrival: Arrival,
     row: BodyRow,
-    /// None where it stands above the cursor, with no row yet.
-    before: Option<Delivery>,
+    from: Origin,
+}
+
+/// Where a queue finds an event that it may hand out.
+enum Origin {
+    /// Among the deliveries that are ready again.
+    Again(Delivery),
+    /// In its own lane.
+    Lane,
+    /// In the stream, above its cursor.
+    Stream,
 }
 
 impl<T: Tables> Context<'_, T> {
@@ -40,70 +50,144 @@ impl<T: Tables> Context<'_, T> {
         if queue.paused.is_some() {
             return Ok(OpReply::Claimed(claimed));
         }
-        self.place_due(queue.stream, u64::MAX);
+        self.place_due(queue.stream, PLACES_PER_OP_MAX as u64);
         let before = self.progress(no);
         let mut progress = before;
         self.move_due(no, &queue, &mut progress, u64::MAX);
-        let step = Step::Take {
-            hold: Hold::Lease(hold.unwrap_or(queue.settings.default_lease)),
-            consumer: consumer.map(|consumer| consumer.as_str().to_owned()),
-        };
-        let mut bytes = 0;
-        while claimed.leases.len() < max as usize {
+        let hold = Hold::Lease(hold.unwrap_or(queue.settings.default_lease));
+        let step = Step::Take { hold, consumer: consumer.map(|consumer| consumer.as_str().to_owned()) };
+        let (mut bytes, mut expired) = (0, 0);
+        while claimed.leases.len() < max as usize && expired < CLAIM_EXPIRED_MAX {
+            self.pass_aside(no, queue.stream, &mut progress);
             let Some(pick) = self.pick(no, &queue, &progress) else { break };
+            if pick.row.expires_at.is_some_and(|at| at <= self.now.wall) {
+                self.take(no, &queue, &pick, &Step::Bury(DeadReason::EventExpired), &mut progress);
+                expired += 1;
+                continue;
+            }
             bytes += pick.row.body.as_ref().map_or(0, |body| body.bytes.len() as u64);
             if bytes > max_bytes && !claimed.leases.is_empty() {
                 break;
             }
-            claimed.leases.push(self.grant(no, &queue, pick, &step, &mut progress));
+            let taken = self.take(no, &queue, &pick, &step, &mut progress);
+            claimed.leases.push(self.grant(no, &queue, (pick.arrival, pick.row), &taken));
         }
         if progress != before {
             self.put_progress(no, &progress);
         }
         if claimed.leases.is_empty() {
-            let ms = self.due_in_ms(no, queue.stream);
+            let ms = if expired < CLAIM_EXPIRED_MAX { self.due_in_ms(no, queue.stream) } else { Some(0) };
             claimed.due_in = ms.map(|ms| Duration::from_millis(ms.unsigned_abs()));
         }
         Ok(OpReply::Claimed(claimed))
     }
 
     /// The smaller by (due, arrival) of the first delivery that is ready again and the first event
-    /// above the cursor; the latter come in the order of their places.
+    /// that nobody held yet; the latter come in the order of their places, from stream and lane.
     fn pick(&self, no: QueueNo, queue: &QueueRow, progress: &Progress) -> Option<Pick> {
+        let event = |arrival, from| {
+            let row = self.body(queue.stream, arrival).expect("what a queue deals with has an event");
+            let placed = row.placed.expect("what may be handed out has a place");
+            Pick { placed, arrival, row, from }
+        };
+        let fresh =
+            self.next_fresh(no, queue.stream, progress).map(|(_, arrival, from)| event(arrival, from));
         let again = self.first(Table::Again, no.0);
-        let fresh = self.next_fresh(queue.stream, progress.cursor).map(|(n, arrival)| {
-            let row = self.body(queue.stream, arrival).expect("an entry has an event");
-            Pick { n, arrival, row, before: None }
-        });
         match (again, fresh) {
             (Some(again), Some(fresh)) if (fresh.row.due.as_ms(), fresh.arrival) < again => Some(fresh),
             (Some((_, arrival)), _) => {
-                let row = self.body(queue.stream, arrival).expect("an indexed delivery has an event");
-                let n = row.entry.expect("an indexed delivery has an entry");
-                let before = Some(self.delivery(no, n).expect("an indexed delivery has a row"));
-                Some(Pick { n, arrival, row, before })
+                let mut pick = event(arrival, Origin::Stream);
+                let (_, before) = self.delivery(no, pick.placed.n).expect("an indexed delivery has a row");
+                pick.from = Origin::Again(before);
+                Some(pick)
             }
             (None, fresh) => fresh,
         }
     }
 
-    fn grant(
+    /// The first event in the order of places that the queue has not taken in.
+    fn next_fresh(
+        &self,
+        no: QueueNo,
+        stream: StreamNo,
+        progress: &Progress,
+    ) -> Option<(EntryNo, Arrival, Origin)> {
+        let lane = if progress.lane_ready > 0 { self.next_row(Table::Lane, no.0, 0) } else { None };
+        let lane = lane.map(|(n, value)| (n, lane_arrival(&value), Origin::Lane));
+        let entry = self.next_unread(no, stream, progress).map(|(n, arrival)| (n, arrival, Origin::Stream));
+        lane.into_iter().chain(entry).min_by_key(|&(n, ..)| n)
+    }
+
+    /// The same, for those who only look.
+    pub(super) fn first_fresh(&self, no: QueueNo, stream: StreamNo, progress: &Progress) -> Option<BodyRow> {
+        let (_, arrival, _) = self.next_fresh(no, stream, progress)?;
+        self.body(stream, arrival)
+    }
+
+    /// The first entry above the cursor that the queue has not dealt with otherwise.
+    fn next_unread(&self, no: QueueNo, stream: StreamNo, progress: &Progress) -> Option<(EntryNo, Arrival)> {
+        let mut from = progress.cursor + 1;
+        loop {
+            let (n, entry) = self.next_entry(stream, from)?;
+            if progress.aside == 0 || !self.has(Table::Aside, no.0, n) {
+                return Some((n, entry.arrival));
+            }
+            from = n.0 + 1;
+        }
+    }
+
+    /// Moves the cursor past entries that were dealt with before it came to them.
+    pub(super) fn pass_aside(&mut self, no: QueueNo, stream: StreamNo, progress: &mut Progress) {
+        while progress.aside > 0
+            && let Some((n, _)) = self.next_entry(stream, progress.cursor + 1)
+            && self.has(Table::Aside, no.0, n)
+        {
+            self.tables.delete(Table::Aside, &key::counted(no.0, n.0));
+            progress.aside -= 1;
+            progress.cursor = n.0;
+        }
+    }
+
+    /// Applies `step` to what was picked, and moves the queue past it.
+    fn take(
         &mut self,
         no: QueueNo,
         queue: &QueueRow,
-        pick: Pick,
+        pick: &Pick,
         step: &Step,
         progress: &mut Progress,
-    ) -> Grant {
-        let Pick { n, arrival, row, before } = pick;
-        let policy = Self::policy(queue, &row);
-        let fresh = Delivery::fresh(row.due);
-        let ready = before.as_ref().unwrap_or(&fresh);
-        let taken = ready.apply(step, self.now, &policy).expect("a ready delivery can be taken");
-        if before.is_none() {
-            progress.cursor = n.0;
+    ) -> Delivery {
+        let n = pick.placed.n;
+        let fresh = queue.fresh(&pick.row);
+        let before = if let Origin::Again(before) = &pick.from { Some(before) } else { None };
+        let ready = before.unwrap_or(&fresh);
+        let after = ready.apply(step, self.now, &queue.policy(&pick.row));
+        let after = after.expect("a ready delivery can be taken");
+        match pick.from {
+            Origin::Again(_) => {}
+            Origin::Lane => {
+                self.tables.delete(Table::Lane, &key::counted(no.0, n.0));
+                progress.lane_ready -= 1;
+                progress.last = progress.last.max(pick.placed.place);
+            }
+            Origin::Stream => {
+                progress.cursor = n.0;
+                progress.read += 1;
+                progress.last = progress.last.max(pick.placed.place);
+            }
         }
-        self.save(no, (n, arrival), before.as_ref(), &taken, progress);
+        self.save(no, (n, pick.arrival), before, &after, progress);
+        after
+    }
+
+    /// What the holder of `taken` is told.
+    pub(super) fn grant(
+        &self,
+        no: QueueNo,
+        queue: &QueueRow,
+        (arrival, row): (Arrival, BodyRow),
+        taken: &Delivery,
+    ) -> Grant {
         let event = event_id(&row, queue.stream, arrival);
         let held = Held { queue: queue.id, event, round: taken.round, fence: taken.fence };
         let route = Route { queue_no: no.0, locator: key::locator(queue.stream, arrival) };
@@ -126,4 +210,9 @@ impl<T: Tables> Context<'_, T> {
             lease_expires_at,
         }
     }
+}
+
+/// The event of a row of a lane.
+pub(super) fn lane_arrival(value: &bytes::Bytes) -> Arrival {
+    Arrival(u64::from_be_bytes(value.as_ref().try_into().expect(READABLE)))
 }

@@ -1,14 +1,16 @@
 //! The tables as typed rows, and the instant at which a transaction is applied.
 //!
-//! Lives here: finding and saving rows, and the one function that keeps every index of deliveries
-//! in step with them. Not here: any rule.
+//! Lives here: finding and saving rows. Not here: any rule, and how a queue stands to an event
+//! (`dealing.rs`).
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use bytes::Bytes;
 use naven_api::{EventId, QueueId};
-use naven_core::{Delivery, Now, Policy, State, View};
+use naven_core::Now;
 
 use crate::embedded::rows::body::BodyRow;
-use crate::embedded::rows::delivery;
 use crate::embedded::rows::key::{self, Arrival, EntryNo, QueueNo, StreamNo};
 use crate::embedded::rows::queue::{Progress, QueueRow};
 use crate::embedded::rows::stream::{EntryRow, Head, StreamRow};
@@ -16,9 +18,10 @@ use crate::embedded::tables::{Order, Table, Tables};
 use crate::queue::QueueRef;
 use crate::reply::{OpError, Refused};
 use crate::token::TokenKey;
+use crate::txn::StreamRef;
 
 /// What a row that cannot be read means: it was written by this version, and its checksum was right.
-const READABLE: &str = "rows are written by this version and checked when they are loaded";
+pub(super) const READABLE: &str = "rows are written by this version and checked when they are loaded";
 
 /// One transaction's view of the tables.
 #[derive(Debug)]
@@ -28,7 +31,9 @@ pub(crate) struct Context<'a, T> {
     /// None at replay: no token is made for an answer that nobody waits for.
     pub(super) tokens: Option<&'a TokenKey>,
     /// Queues in which something may have become claimable.
-    pub(super) hints: Vec<QueueId>,
+    hinted_queues: BTreeSet<QueueId>,
+    /// Streams in all of whose queues something may have become claimable.
+    hinted_streams: BTreeSet<StreamNo>,
 }
 
 /// An event and where it is kept.
@@ -42,7 +47,7 @@ pub(super) struct Found {
 impl<'a, T: Tables> Context<'a, T> {
     /// The tables at `now`.
     pub(crate) fn new(tables: &'a mut T, now: Now, tokens: Option<&'a TokenKey>) -> Self {
-        Self { tables, now, tokens, hints: Vec::new() }
+        Self { tables, now, tokens, hinted_queues: BTreeSet::new(), hinted_streams: BTreeSet::new() }
     }
 
     /// The open queue that `queue` names.
@@ -55,10 +60,40 @@ impl<'a, T: Tables> Context<'a, T> {
     pub(super) fn any_queue(&self, queue: &QueueRef) -> Result<(QueueNo, QueueRow), OpError> {
         let number = match queue {
             QueueRef::Id(id) => self.tables.get(Table::QueueId, &id.bits().to_be_bytes()),
-            QueueRef::Name(name) => self.tables.get(Table::Name, name.as_bytes()),
+            QueueRef::Name(name) => self.tables.get(Table::Name, &key::queue_name(name)),
         };
         let no = QueueNo(number_of(number.ok_or(Refused::QueueNotFound)?));
         Ok((no, self.queue(no).expect("a named queue has a row")))
+    }
+
+    /// The open stream of this name.
+    pub(super) fn open_stream(&self, stream: &StreamRef) -> Result<(StreamNo, StreamRow), OpError> {
+        let number = self.tables.get(Table::Name, &key::stream_name(&stream.0));
+        let no = StreamNo(number_of(number.ok_or(Refused::StreamNotFound)?));
+        Ok((no, self.stream(no)))
+    }
+
+    /// Whoever waits on this queue is to look.
+    pub(super) fn hint(&mut self, queue: QueueId) {
+        self.hinted_queues.insert(queue);
+    }
+
+    /// Whoever waits on any queue of this stream is to look. The queues are found once for a
+    /// transaction, however much it publishes.
+    pub(super) fn hint_stream(&mut self, stream: StreamNo) {
+        self.hinted_streams.insert(stream);
+    }
+
+    /// The queues to look at.
+    pub(super) fn take_hints(&mut self) -> Vec<QueueId> {
+        let mut queues = std::mem::take(&mut self.hinted_queues);
+        for stream in std::mem::take(&mut self.hinted_streams) {
+            self.scan_members(stream, &mut |_, id| {
+                queues.extend(id);
+                ControlFlow::Continue(())
+            });
+        }
+        queues.into_iter().collect()
     }
 
     pub(super) fn queue(&self, no: QueueNo) -> Option<QueueRow> {
@@ -78,6 +113,12 @@ impl<'a, T: Tables> Context<'a, T> {
 
     pub(super) fn put_progress(&mut self, no: QueueNo, progress: &Progress) {
         self.tables.put(Table::Progress, &key::number(no.0), progress.encode());
+    }
+
+    pub(super) fn change_progress(&mut self, no: QueueNo, change: impl FnOnce(&mut Progress)) {
+        let mut progress = self.progress(no);
+        change(&mut progress);
+        self.put_progress(no, &progress);
     }
 
     pub(super) fn stream(&self, no: StreamNo) -> StreamRow {
@@ -108,14 +149,9 @@ impl<'a, T: Tables> Context<'a, T> {
         self.tables.put(Table::Body, &key::counted(stream.0, arrival.0), row.encode());
     }
 
-    pub(super) fn entry(&self, stream: StreamNo, n: EntryNo) -> Option<EntryRow> {
-        let bytes = self.tables.get(Table::Entry, &key::counted(stream.0, n.0))?;
-        Some(EntryRow::decode(bytes).expect(READABLE))
-    }
-
-    pub(super) fn delivery(&self, queue: QueueNo, n: EntryNo) -> Option<Delivery> {
-        let bytes = self.tables.get(Table::Delivery, &key::counted(queue.0, n.0))?;
-        Some(delivery::decode(bytes).expect(READABLE))
+    /// True where a row of `table` stands under this number.
+    pub(super) fn has(&self, table: Table, owner: u32, n: EntryNo) -> bool {
+        self.tables.get(table, &key::counted(owner, n.0)).is_some()
     }
 
     /// The event of this id: all 128 bits must be its own.
@@ -127,15 +163,48 @@ impl<'a, T: Tables> Context<'a, T> {
         }
     }
 
-    /// The queues of a stream, in the order in which they were made.
+    /// The queues of a stream, closed ones too, in the order in which they were made.
     pub(super) fn members(&self, stream: StreamNo) -> Vec<QueueNo> {
         let mut queues = Vec::new();
-        let (from, to) = (key::number(stream.0), key::past_number(stream.0));
-        self.tables.scan(Table::Member, &from, &to, Order::Rising, &mut |key, _| {
-            queues.push(QueueNo(u32::from_be_bytes(key[4..8].try_into().expect("member keys have 8 bytes"))));
-            std::ops::ControlFlow::Continue(())
+        self.scan_members(stream, &mut |no, _| {
+            queues.push(no);
+            ControlFlow::Continue(())
         });
         queues
+    }
+
+    /// The open queues of a stream, in the order in which they were made.
+    pub(super) fn open_members(&self, stream: StreamNo) -> Vec<QueueNo> {
+        let mut queues = Vec::new();
+        self.scan_members(stream, &mut |no, id| {
+            queues.extend(id.map(|_| no));
+            ControlFlow::Continue(())
+        });
+        queues
+    }
+
+    /// The first open queue of a stream.
+    pub(super) fn first_open_member(&self, stream: StreamNo) -> Option<QueueNo> {
+        let mut first = None;
+        self.scan_members(stream, &mut |no, id| {
+            first = id.map(|_| no);
+            if first.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        first
+    }
+
+    /// Visits the queues of a stream, each with its id while it is open.
+    pub(super) fn scan_members(
+        &self,
+        stream: StreamNo,
+        visit: &mut dyn FnMut(QueueNo, Option<QueueId>) -> ControlFlow<()>,
+    ) {
+        let (from, to) = (key::number(stream.0), key::past_number(stream.0));
+        self.tables.scan(Table::Member, &from, &to, Order::Rising, &mut |key, value| {
+            let no = QueueNo(u32::from_be_bytes(key[4..8].try_into().expect("member keys have 8 bytes")));
+            let bits: Result<[u8; 16], _> = value.as_ref().try_into();
+            visit(no, bits.ok().map(|bits| QueueId::from_bits(u128::from_be_bytes(bits))))
+        });
     }
 
     /// The smallest key of a table that begins with `owner`, as instant and arrival.
@@ -149,63 +218,22 @@ impl<'a, T: Tables> Context<'a, T> {
         first
     }
 
-    /// What the rules are asked to heed for this event in this queue.
-    pub(super) fn policy(queue: &QueueRow, event: &BodyRow) -> Policy {
-        queue.policy(event.max_attempts)
+    /// The smallest key of a table that begins with `owner` and is at least `from`, as a number, and
+    /// its row.
+    pub(super) fn next_row(&self, table: Table, owner: u32, from: u64) -> Option<(EntryNo, Bytes)> {
+        let mut next = None;
+        let (from, to) = (key::counted(owner, from), key::past_number(owner));
+        self.tables.scan(table, &from, &to, Order::Rising, &mut |key, value| {
+            next = Some((EntryNo(key::count_of(key)), value.clone()));
+            ControlFlow::Break(())
+        });
+        next
     }
 
-    /// Saves a delivery, every index and count in step. `before` is none for the first row of an
-    /// entry that stood above the queue's cursor.
-    pub(super) fn save(
-        &mut self,
-        queue: QueueNo,
-        (n, arrival): (EntryNo, Arrival),
-        before: Option<&Delivery>,
-        after: &Delivery,
-        progress: &mut Progress,
-    ) {
-        let old = before.and_then(|delivery| index_key(queue, arrival, delivery));
-        let new = index_key(queue, arrival, after);
-        if old != new {
-            if let Some((table, key)) = old {
-                self.tables.delete(table, &key);
-            }
-            if let Some((table, key)) = new {
-                self.tables.put(table, &key, Bytes::new());
-            }
-        }
-        let counted = before.map_or(View::Ready, |delivery| recorded_view(delivery.state));
-        *progress.counts.of_mut(counted) = progress.counts.of(counted).saturating_sub(1);
-        *progress.counts.of_mut(recorded_view(after.state)) += 1;
-        self.tables.put(Table::Delivery, &key::counted(queue.0, n.0), delivery::encode(after));
-    }
-}
-
-/// The state that counts are kept by: as recorded, whatever the clock says by now.
-pub(super) fn recorded_view(state: State) -> View {
-    match state {
-        State::Ready => View::Ready,
-        State::Retrying => View::Retrying,
-        State::Leased(_) => View::Leased,
-        State::Held { .. } => View::Held,
-        State::Done => View::Done,
-        State::Dead(_) => View::Dead,
-        State::Cancelled => View::Cancelled,
-    }
-}
-
-/// Under which key a delivery is found by time, where it is.
-fn index_key(queue: QueueNo, arrival: Arrival, delivery: &Delivery) -> Option<(Table, [u8; 20])> {
-    match delivery.state {
-        State::Ready => Some((Table::Again, key::at_wall(queue.0, delivery.due, arrival))),
-        State::Retrying => Some((Table::Retry, key::at_wall(queue.0, delivery.due, arrival))),
-        State::Leased(lease) => Some((Table::Ends, key::at_lease(queue.0, lease.until, arrival))),
-        State::Dead(_) => {
-            let died = delivery.over_at.unwrap_or_default();
-            Some((Table::Dead, key::at_wall(queue.0, died, arrival)))
-        }
-        // Redis holds come with their door, and with it the table that finds them.
-        State::Held { .. } | State::Done | State::Cancelled => None,
+    /// The first entry of a stream whose number is at least `from`.
+    pub(super) fn next_entry(&self, stream: StreamNo, from: u64) -> Option<(EntryNo, EntryRow)> {
+        let (n, bytes) = self.next_row(Table::Entry, stream.0, from)?;
+        Some((n, EntryRow::decode(bytes).expect(READABLE)))
     }
 }
 

@@ -1,40 +1,52 @@
-//! Queues: made, changed, paused, resumed. Keys: stored.
+//! Queues and their streams: made, changed, paused, resumed. Keys: stored.
 //!
-//! Lives here: these commands. Not here: the closing of queues (`delete.rs`).
+//! Lives here: these commands. Not here: the closing of queues (`delete.rs`) and where a queue begins
+//! (`start.rs`).
 
 use bytes::Bytes;
 use naven_api::QueueId;
+use naven_api::limits::PLACES_PER_OP_MAX;
 
 use super::context::Context;
 use crate::embedded::rows::codec::Enc;
 use crate::embedded::rows::key::{self, QueueNo, STREAM_NO_MAX, StreamNo};
-use crate::embedded::rows::queue::{QueueRow, put_key};
-use crate::embedded::rows::stream::{Numbers, Retention, StreamRow};
+use crate::embedded::rows::queue::{Progress, QueueRow, put_key};
+use crate::embedded::rows::stream::{Numbers, StreamRow};
 use crate::embedded::tables::{Table, Tables};
 use crate::key::KeyRecord;
-use crate::queue::{QueueChanges, QueueRef, QueueSettings};
+use crate::queue::{QueueChanges, QueueRef, QueueSettings, Retention, StreamChanges, StreamSettings};
 use crate::reply::{OpError, OpReply, Refused};
+use crate::txn::{From, Reading, StreamRef};
 
 impl<T: Tables> Context<'_, T> {
-    /// A new queue on a stream of its own, named alike.
+    /// A new queue, on a stream of its own, named alike, or on one that others read too.
     pub(super) fn create_queue(
         &mut self,
-        id: QueueId,
-        name: &str,
+        (id, name): (QueueId, &str),
         settings: &QueueSettings,
+        on: Option<&Reading>,
+        changes: StreamChanges,
     ) -> Result<OpReply, OpError> {
-        if self.tables.get(Table::Name, name.as_bytes()).is_some() {
+        if self.tables.get(Table::Name, &key::queue_name(name)).is_some() {
             return Err(Refused::NameTaken.into());
         }
-        let (stream, no) = self.next_numbers()?;
-        self.put_stream(
-            stream,
-            &StreamRow {
-                name: Bytes::copy_from_slice(name.as_bytes()),
-                retention: Retention::Consumed,
-                closed: None,
-            },
-        );
+        let (stream, mut stream_row, from) = match on {
+            None => {
+                let own = StreamRef(Bytes::copy_from_slice(name.as_bytes()));
+                if self.open_stream(&own).is_ok() {
+                    return Err(Refused::NameTaken.into());
+                }
+                let (no, row) = self.new_stream(&own, changes.made_to(StreamSettings::default()))?;
+                (no, row, From::Start)
+            }
+            Some(Reading { stream, from }) => {
+                let (no, row) = self.shared_stream(stream, changes)?;
+                (no, row, *from)
+            }
+        };
+        let no = QueueNo(self.next_number(|numbers| &mut numbers.queue));
+        stream_row.queues += 1;
+        self.put_stream(stream, &stream_row);
         let row = QueueRow {
             id,
             name: name.to_owned(),
@@ -43,24 +55,70 @@ impl<T: Tables> Context<'_, T> {
             paused: None,
             created_at: self.now.wall,
             updated_at: self.now.wall,
+            round: 0,
+            fence: 0,
             closed: None,
         };
         self.put_queue(no, &row);
-        self.tables.put(Table::Member, &key::member(stream, no), Bytes::new());
+        let start = self.start(stream, from);
+        let progress =
+            Progress { cursor: start.first - 1, read: start.read, last: start.last, ..Progress::default() };
+        self.put_progress(no, &progress);
+        let bits = Bytes::copy_from_slice(&id.bits().to_be_bytes());
+        self.tables.put(Table::Member, &key::member(stream, no), bits);
         let number = Bytes::copy_from_slice(&key::number(no.0));
-        self.tables.put(Table::Name, name.as_bytes(), number.clone());
+        self.tables.put(Table::Name, &key::queue_name(name), number.clone());
         self.tables.put(Table::QueueId, &id.bits().to_be_bytes(), number);
+        self.hint(id);
         Ok(self.queue_reply(no, &row))
+    }
+
+    /// The open stream of this name, or a new one whose entries stay until they are trimmed.
+    fn shared_stream(
+        &mut self,
+        stream: &StreamRef,
+        changes: StreamChanges,
+    ) -> Result<(StreamNo, StreamRow), OpError> {
+        let Ok((no, mut row)) = self.open_stream(stream) else {
+            let settings = StreamSettings { retention: Retention::Trim, ..StreamSettings::default() };
+            return self.new_stream(stream, changes.made_to(settings));
+        };
+        self.place_due(no, PLACES_PER_OP_MAX as u64);
+        row.settings = changes.made_to(row.settings);
+        Ok((no, row))
+    }
+
+    fn new_stream(
+        &mut self,
+        stream: &StreamRef,
+        settings: StreamSettings,
+    ) -> Result<(StreamNo, StreamRow), OpError> {
+        let no = self.next_number(|numbers| &mut numbers.stream);
+        if no > STREAM_NO_MAX {
+            return Err(OpError::Full);
+        }
+        let number = Bytes::copy_from_slice(&key::number(no));
+        self.tables.put(Table::Name, &key::stream_name(&stream.0), number);
+        let name = Bytes::copy_from_slice(&stream.0);
+        let row = StreamRow { name, settings, created_at: self.now.wall, closed: None, queues: 0 };
+        Ok((StreamNo(no), row))
     }
 
     pub(super) fn patch_queue(
         &mut self,
         queue: &QueueRef,
         changes: &QueueChanges,
+        stream: StreamChanges,
     ) -> Result<OpReply, OpError> {
         let (no, mut row) = self.open_queue(queue)?;
         row.settings = changes.clone().made_to(&row.settings);
         row.updated_at = self.now.wall;
+        let mut stream_row = self.stream(row.stream);
+        let settings = stream.made_to(stream_row.settings);
+        if settings != stream_row.settings {
+            stream_row.settings = settings;
+            self.put_stream(row.stream, &stream_row);
+        }
         Ok(self.changed(no, &row))
     }
 
@@ -85,9 +143,9 @@ impl<T: Tables> Context<'_, T> {
         Ok(OpReply::Done)
     }
 
-    fn changed(&mut self, no: QueueNo, row: &QueueRow) -> OpReply {
+    pub(super) fn changed(&mut self, no: QueueNo, row: &QueueRow) -> OpReply {
         self.put_queue(no, row);
-        self.hints.push(row.id);
+        self.hint(row.id);
         self.queue_reply(no, row)
     }
 
@@ -95,15 +153,15 @@ impl<T: Tables> Context<'_, T> {
         OpReply::Queue(Box::new(self.queue_view(no, row)))
     }
 
-    fn next_numbers(&mut self) -> Result<(StreamNo, QueueNo), OpError> {
-        let numbers = self.tables.get(Table::Numbers, &[]).map_or(Numbers { stream: 1, queue: 1 }, |bytes| {
-            Numbers::decode(bytes).expect("numbers are written by this version")
-        });
-        if numbers.stream > STREAM_NO_MAX {
-            return Err(OpError::Full);
-        }
-        let next = Numbers { stream: numbers.stream + 1, queue: numbers.queue + 1 };
-        self.tables.put(Table::Numbers, &[], next.encode());
-        Ok((StreamNo(numbers.stream), QueueNo(numbers.queue)))
+    /// The next number of its kind.
+    fn next_number(&mut self, of: impl Fn(&mut Numbers) -> &mut u32) -> u32 {
+        let mut numbers =
+            self.tables.get(Table::Numbers, &[]).map_or(Numbers { stream: 1, queue: 1 }, |bytes| {
+                Numbers::decode(bytes).expect("numbers are written by this version")
+            });
+        let next = *of(&mut numbers);
+        *of(&mut numbers) += 1;
+        self.tables.put(Table::Numbers, &[], numbers.encode());
+        next
     }
 }

@@ -6,12 +6,21 @@
 mod append;
 mod claim;
 mod context;
+mod dealing;
 mod delete;
 mod group;
+mod leave;
 mod moves;
+mod place;
+mod purge;
 mod read;
+mod reset;
+mod retain;
 mod run;
 mod settle;
+mod start;
+mod streams;
+mod tend;
 mod view;
 
 pub(crate) use context::Context;

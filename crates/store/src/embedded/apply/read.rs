@@ -4,18 +4,18 @@
 
 use std::ops::ControlFlow;
 
-use naven_api::Timestamp;
-
 use super::context::{Context, number_of};
+use super::dealing::Dealing;
+use crate::embedded::rows::body::BodyRow;
 use crate::embedded::rows::codec::Dec;
 use crate::embedded::rows::key::{self, Arrival, QueueNo};
 use crate::embedded::rows::queue::{QueueRow, get_key};
 use crate::embedded::tables::{Order, Table, Tables};
-use crate::read::{Cursor, EventView, Page, QueueView, Read, SystemView};
+use crate::read::{Cursor, DeliveryView, EventView, Page, QueueView, Read, SystemView};
 use crate::reply::{OpError, Refused};
 
 /// Most rows that one page looks at: a page may be short, or even empty, and still have a next one.
-const PAGE_SCANS_MAX: usize = 20_000;
+pub(super) const PAGE_SCANS_MAX: usize = 20_000;
 
 /// Where a list of dead letters stands: newest death first, then newest arrival.
 type DeadAt = (i64, Arrival);
@@ -34,15 +34,28 @@ impl<T: Tables> Context<'_, T> {
             Read::Queues { name_prefix, cursor, limit } => self.queues(name_prefix, cursor.as_ref(), *limit),
             Read::Event { event, payload } => {
                 let found = self.event(*event)?;
-                let view = self.event_view(found.stream, found.arrival, &found.row, *payload)?;
+                let view = self.event_view(found.stream, found.arrival, &found.row, *payload);
                 Ok(Page::Event(Box::new(view)))
             }
             Read::DeadLetters { queue, cursor, limit, payload } => {
                 let (no, row) = self.any_queue(queue)?;
                 self.dead_letters(no, &row, cursor.as_ref(), (*limit as usize, *payload))
             }
-            Read::Stream(_) | Read::Streams { .. } | Read::Entries { .. } | Read::Groups(_) => {
-                Err(OpError::Unsupported)
+            Read::Stream(stream) => {
+                let (no, row) = self.open_stream(stream)?;
+                Ok(Page::Stream(Box::new(self.stream_view(no, &row))))
+            }
+            Read::Streams { name_prefix, cursor, limit } => {
+                self.streams(name_prefix, cursor.as_ref(), *limit as usize)
+            }
+            Read::Entries { stream, start, end, reverse, limit, payload } => {
+                let (no, _) = self.open_stream(stream)?;
+                let order = if *reverse { Order::Falling } else { Order::Rising };
+                Ok(self.entries(no, (*start, *end), order, (*limit as usize, *payload)))
+            }
+            Read::Groups(stream) => {
+                let (no, _) = self.open_stream(stream)?;
+                Ok(Page::Groups(self.groups(no)))
             }
             Read::Keys => Ok(Page::Keys(self.keys())),
             Read::System => {
@@ -109,7 +122,7 @@ impl<T: Tables> Context<'_, T> {
         let mut found = Vec::new();
         let lowest = (i64::MIN, Arrival(0));
         let highest = after.unwrap_or((i64::MAX, Arrival(u64::MAX)));
-        let Some(closed) = queue.closed.map(Timestamp::as_ms) else {
+        let Some(closed) = queue.closed.map(|closed| closed.at.as_ms()) else {
             let more = self.recorded_deaths(no, highest, lowest, limit, &mut found);
             return (found, more);
         };
@@ -173,10 +186,9 @@ impl<T: Tables> Context<'_, T> {
             scans += 1;
             last = Arrival(key::count_of(key));
             let row = self.body(queue.stream, last).expect("a scanned event has a row");
-            let view = self.delivery_view(no, queue, &row);
-            if view.dead.is_some() && view.settled_at == queue.closed {
-                found.push((closed, last));
-            }
+            let view = self.listed((no, queue), last, &row);
+            let died_then = |view: &DeliveryView| view.dead.is_some() && died_at(view) == closed;
+            found.extend(view.filter(died_then).map(|_| (closed, last)));
             ControlFlow::Continue(())
         });
         more
@@ -189,9 +201,22 @@ impl<T: Tables> Context<'_, T> {
         payload: bool,
     ) -> Result<EventView, OpError> {
         let row = self.body(queue.stream, arrival).ok_or(Refused::EventNotFound)?;
-        let mut view = self.event_view(queue.stream, arrival, &row, payload)?;
-        view.deliveries = vec![self.delivery_view(no, queue, &row)];
+        let mut view = self.bare_event_view(queue.stream, &self.stream(queue.stream), arrival, &row);
+        view.body = row.body.clone().filter(|_| payload);
+        view.deliveries = self.listed((no, queue), arrival, &row).into_iter().collect();
         Ok(view)
+    }
+
+    /// How this queue deals with an event that is not one that it only remembers.
+    fn listed(
+        &self,
+        (no, queue): (QueueNo, &QueueRow),
+        arrival: Arrival,
+        row: &BodyRow,
+    ) -> Option<DeliveryView> {
+        let dealing = self.dealing(no, queue, arrival, row);
+        let dealing = dealing.filter(|dealing| !matches!(dealing, Dealing::Over(_)))?;
+        Some(self.delivery_view(queue, row, dealing))
     }
 
     fn keys(&self) -> Vec<crate::key::KeyRecord> {
@@ -205,10 +230,14 @@ impl<T: Tables> Context<'_, T> {
 
     fn count_queues(&self) -> u64 {
         let mut queues = 0;
-        self.tables.scan(Table::Name, &[], &[0xff; 8], Order::Rising, &mut |_, _| {
+        self.tables.scan(Table::Name, b"q", b"r", Order::Rising, &mut |_, _| {
             queues += 1;
             ControlFlow::Continue(())
         });
         queues
     }
+}
+
+fn died_at(view: &DeliveryView) -> i64 {
+    view.settled_at.unwrap_or_default().as_ms()
 }

@@ -47,8 +47,7 @@ pub(crate) fn apply<T: Tables>(
             break;
         }
     }
-    let mut hints = std::mem::take(&mut context.hints);
-    hints.dedup();
+    let mut hints = context.take_hints();
     if txn.all_or_nothing && replies.last().is_some_and(Result::is_err) {
         if undoable {
             tables.roll_back();
@@ -76,18 +75,20 @@ fn undone(mut replies: Vec<Result<OpReply, OpError>>, commands: usize) -> Vec<Re
 impl<T: Tables> Context<'_, T> {
     fn run(&mut self, command: &Command, tended: &mut (u64, bool)) -> Result<OpReply, OpError> {
         match command {
-            Command::Append { queue, body, due, headers, max_attempts } => {
-                self.append(queue, body, *due, headers, *max_attempts)
-            }
+            Command::Append(append) => self.append(append),
             Command::Claim { queue, hold, max, max_bytes, consumer } => {
                 self.claim(queue, *hold, (*max, *max_bytes), consumer.as_ref())
             }
             Command::Settle { event, claimant, said } => self.settle(*event, claimant, said),
-            Command::Create { id, name, settings } => self.create_queue(*id, name, settings),
-            Command::Patch { queue, changes } => self.patch_queue(queue, changes),
+            Command::Create { id, name, settings, on, stream } => {
+                self.create_queue((*id, name), settings, on.as_ref(), *stream)
+            }
+            Command::Patch { queue, changes, stream } => self.patch_queue(queue, changes, *stream),
+            Command::Reset { queue, from } => self.reset(queue, *from),
             Command::Pause { queue, reason } => self.pause_queue(queue, reason.as_deref()),
             Command::Resume { queue } => self.resume_queue(queue),
-            Command::Delete { queue, force } => self.delete_queue(queue, *force),
+            Command::Delete { queue, force, reason } => self.delete_queue(queue, *force, *reason),
+            Command::DeleteStream { stream, force } => self.delete_stream(stream, *force),
             Command::Redrive { event, queue, reset_attempts } => {
                 self.redrive(*event, queue.as_ref(), *reset_attempts)
             }

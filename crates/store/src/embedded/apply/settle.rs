@@ -7,8 +7,9 @@ use naven_api::EventId;
 use naven_core::{Bearer, DeadReason, Delivery, State, Step};
 
 use super::context::{Context, Found};
+use super::dealing::Dealing;
 use crate::embedded::command::{Claimant, Said};
-use crate::embedded::rows::key::{EntryNo, QueueNo};
+use crate::embedded::rows::key::QueueNo;
 use crate::embedded::rows::queue::QueueRow;
 use crate::embedded::tables::Tables;
 use crate::queue::QueueRef;
@@ -22,7 +23,7 @@ impl<T: Tables> Context<'_, T> {
         said: &Said,
     ) -> Result<OpReply, OpError> {
         let found = self.event(event)?;
-        let (no, queue, n, before) = self.claimed_delivery(&found, claimant)?;
+        let (no, queue, before) = self.claimed_delivery(&found, claimant)?;
         let by = match claimant {
             Claimant::Holder { round, fence, .. } | Claimant::Fence { round, fence, .. } => {
                 let last = before.fence > 0 && (*round, *fence) == (before.round, before.fence);
@@ -40,7 +41,7 @@ impl<T: Tables> Context<'_, T> {
             Said::Extend(hold) => Step::Extend { by, hold: hold.unwrap_or(queue.settings.default_lease) },
         };
         let replayed = before.is_repeat_of(&step);
-        let after = self.change(&found, (no, &queue), n, &before, &step)?;
+        let after = self.change(&found, (no, &queue), &before, &step)?;
         let asks_when = matches!(said, Said::Fail(_) | Said::Fatal(_) | Said::Release(_));
         let next_at = after.last.filter(|_| asks_when).and_then(|last| last.next_at);
         Ok(OpReply::Settled(Settled {
@@ -77,15 +78,15 @@ impl<T: Tables> Context<'_, T> {
 
     fn operate(&mut self, event: EventId, queue: Option<&QueueRef>, step: &Step) -> Result<OpReply, OpError> {
         let found = self.event(event)?;
-        let (no, queue) = self.named_queue(&found, queue)?;
-        if queue.closed.is_some() {
+        let (no, queue, dealing) = self.named_dealing(&found, queue)?;
+        // What nobody held yet no operator has a say in; nor in what is done with.
+        let (Dealing::Live(before), None) = (dealing, queue.closed) else {
             return Err(Refused::WrongState.into());
-        }
-        let n = found.row.entry.ok_or(Refused::WrongState)?;
-        let before = self.delivery(no, n).ok_or(Refused::WrongState)?;
-        self.change(&found, (no, &queue), n, &before, step)?;
+        };
+        self.change(&found, (no, &queue), &before, step)?;
         let row = self.body(found.stream, found.arrival).ok_or(Refused::EventNotFound)?;
-        self.event_view(found.stream, found.arrival, &row, false).map(|view| OpReply::Event(Box::new(view)))
+        let view = self.event_view(found.stream, found.arrival, &row, false);
+        Ok(OpReply::Event(Box::new(view)))
     }
 
     /// The delivery that a claimant speaks of. A queue that is gone and a delivery that nobody ever
@@ -94,60 +95,66 @@ impl<T: Tables> Context<'_, T> {
         &self,
         found: &Found,
         claimant: &Claimant,
-    ) -> Result<(QueueNo, QueueRow, EntryNo, Delivery), OpError> {
+    ) -> Result<(QueueNo, QueueRow, Delivery), OpError> {
         let (no, queue) = match claimant {
             Claimant::Nobody => return Err(Refused::Lost.into()),
             Claimant::Holder { queue: no, .. } => (*no, self.queue(*no).ok_or(Refused::Lost)?),
             Claimant::Fence { queue, .. } => {
                 self.any_queue(&QueueRef::Id(*queue)).map_err(|_| Refused::Lost)?
             }
-            Claimant::Operator(queue) => self.named_queue(found, queue.as_ref())?,
+            Claimant::Operator(queue) => {
+                let (no, queue, _) = self.named_dealing(found, queue.as_ref())?;
+                (no, queue)
+            }
         };
         if queue.closed.is_some() || queue.stream != found.stream {
             return Err(Refused::Lost.into());
         }
-        let n = found.row.entry.ok_or(Refused::Lost)?;
-        let delivery = self.delivery(no, n).ok_or(Refused::Lost)?;
-        Ok((no, queue, n, delivery))
+        match self.dealing(no, &queue, found.arrival, &found.row) {
+            Some(Dealing::Live(delivery) | Dealing::Over(delivery)) => Ok((no, queue, delivery)),
+            Some(Dealing::Waiting | Dealing::Unread | Dealing::InLane) | None => Err(Refused::Lost.into()),
+        }
     }
 
-    /// The queue that was named, or the only one that deals with the event.
-    fn named_queue(&self, found: &Found, queue: Option<&QueueRef>) -> Result<(QueueNo, QueueRow), OpError> {
-        let members = self.members(found.stream);
-        let (no, row) = match (queue, members.as_slice()) {
-            (Some(queue), _) => self.any_queue(queue)?,
-            (None, &[only]) => (only, self.queue(only).ok_or(Refused::EventNotFound)?),
-            (None, []) => return Err(Refused::EventNotFound.into()),
-            (None, _) => return Err(Refused::QueueNeeded.into()),
-        };
-        if members.contains(&no) { Ok((no, row)) } else { Err(Refused::EventNotFound.into()) }
+    /// How the queue that was named deals with the event, or the only one that does.
+    fn named_dealing(
+        &self,
+        found: &Found,
+        queue: Option<&QueueRef>,
+    ) -> Result<(QueueNo, QueueRow, Dealing), OpError> {
+        let mut dealings = self.dealings(found.stream, found.arrival, &found.row);
+        if let Some(queue) = queue {
+            let (no, _) = self.any_queue(queue)?;
+            dealings.retain(|(one, ..)| *one == no);
+        }
+        if dealings.len() > 1 {
+            return Err(Refused::QueueNeeded.into());
+        }
+        dealings.pop().ok_or(Refused::EventNotFound.into())
     }
 
-    /// Applies one step and saves what it leaves. What is done drops its body.
+    /// Applies one step and saves what it leaves. What is done with is released.
     fn change(
         &mut self,
         found: &Found,
         (no, queue): (QueueNo, &QueueRow),
-        n: EntryNo,
         before: &Delivery,
         step: &Step,
     ) -> Result<Delivery, OpError> {
-        let policy = Self::policy(queue, &found.row);
-        let after = before.apply(step, self.now, &policy)?;
+        let after = before.apply(step, self.now, &queue.policy(&found.row))?;
         if after == *before {
             return Ok(after);
         }
+        let n = found.row.placed.ok_or(Refused::WrongState)?.n;
         let mut progress = self.progress(no);
         self.save(no, (n, found.arrival), Some(before), &after, &mut progress);
         self.put_progress(no, &progress);
-        if after.state == State::Done && found.row.body.is_some() {
-            let mut row = found.row.clone();
-            row.body = None;
-            self.put_body(found.stream, found.arrival, &row);
+        if matches!(after.state, State::Done | State::Cancelled) {
+            self.release(found.stream, found.arrival);
         }
         // Even a retry that is due later is worth a look: whoever waits learns how long to sleep.
         if !after.is_over() && !after.is_held() {
-            self.hints.push(queue.id);
+            self.hint(queue.id);
         }
         Ok(after)
     }

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use naven_api::Timestamp;
 
 use super::codec::{Dec, Enc};
-use super::key::EntryNo;
-use crate::txn::{Body, Form};
+use super::key::{EntryNo, QueueNo};
+use crate::txn::{Body, Form, Place};
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,8 +18,14 @@ pub(crate) struct BodyRow {
     pub(crate) scheduled_at: Timestamp,
     /// When it became or becomes due: a past `scheduled_at` is due at its publish.
     pub(crate) due: Timestamp,
-    /// Its entry, once it has a place.
-    pub(crate) entry: Option<EntryNo>,
+    /// Its number and place in the stream's order, once it has them.
+    pub(crate) placed: Option<Placed>,
+    /// The one queue that it is for, where it was published to that alone.
+    pub(crate) only: Option<QueueNo>,
+    /// When it is of no use any more.
+    pub(crate) expires_at: Option<Timestamp>,
+    /// Its domain identity, where it was published with one over HTTP.
+    pub(crate) dedupe_key: Option<String>,
     /// Attempts of this event, over its queue's.
     pub(crate) max_attempts: Option<u32>,
     /// Names and values that travel with it.
@@ -28,13 +34,36 @@ pub(crate) struct BodyRow {
     pub(crate) body: Option<Body>,
 }
 
+/// Where an event stands in its stream's order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Placed {
+    /// Its number.
+    pub(crate) n: EntryNo,
+    /// Its place.
+    pub(crate) place: Place,
+}
+
 impl BodyRow {
+    /// When it is to be looked at because it is of no use any more: not before it can have a place.
+    pub(crate) fn expiry(&self) -> Option<Timestamp> {
+        self.expires_at.map(|at| at.max(self.due))
+    }
+
     /// The row's bytes.
     pub(crate) fn encode(&self) -> Bytes {
         let mut enc = Enc(Vec::with_capacity(64 + self.body.as_ref().map_or(0, |body| body.bytes.len())));
         enc.i64(self.created_at.as_ms()).i64(self.scheduled_at.as_ms()).i64(self.due.as_ms());
-        enc.option(self.entry, |enc, entry| {
-            enc.u64(entry.0);
+        enc.option(self.placed, |enc, placed| {
+            enc.u64(placed.n.0).u64(placed.place.ms).u64(placed.place.seq);
+        });
+        enc.option(self.only, |enc, queue| {
+            enc.u32(queue.0);
+        });
+        enc.option(self.expires_at, |enc, at| {
+            enc.i64(at.as_ms());
+        });
+        enc.option(self.dedupe_key.as_deref(), |enc, key| {
+            enc.text(key);
         });
         enc.option(self.max_attempts, |enc, max| {
             enc.u32(max);
@@ -51,13 +80,20 @@ impl BodyRow {
             created_at: Timestamp::from_ms(dec.i64()?),
             scheduled_at: Timestamp::from_ms(dec.i64()?),
             due: Timestamp::from_ms(dec.i64()?),
-            entry: dec.option(Dec::u64)?.map(EntryNo),
+            placed: dec.option(get_placed)?,
+            only: dec.option(Dec::u32)?.map(QueueNo),
+            expires_at: dec.option(Dec::i64)?.map(Timestamp::from_ms),
+            dedupe_key: dec.option(Dec::text)?,
             max_attempts: dec.option(Dec::u32)?,
             headers: get_headers(&mut dec)?,
             body: dec.option(get_body)?,
         };
         dec.end(row)
     }
+}
+
+fn get_placed(dec: &mut Dec) -> Option<Placed> {
+    Some(Placed { n: EntryNo(dec.u64()?), place: Place { ms: dec.u64()?, seq: dec.u64()? } })
 }
 
 /// Appends an event's headers.
@@ -101,13 +137,16 @@ mod tests {
             created_at: Timestamp::from_ms(1),
             scheduled_at: Timestamp::from_ms(-2),
             due: Timestamp::from_ms(1),
-            entry: Some(EntryNo(4)),
+            placed: Some(Placed { n: EntryNo(4), place: Place { ms: 9, seq: 1 } }),
+            only: Some(QueueNo(2)),
+            expires_at: Some(Timestamp::from_ms(8)),
+            dedupe_key: Some("order-7".into()),
             max_attempts: Some(3),
             headers: vec![("k".into(), "v".into())],
             body: Some(Body { form: Form::Json, bytes: Bytes::from_static(b"{}") }),
         };
         assert_eq!(BodyRow::decode(row.encode()), Some(row.clone()));
-        (row.entry, row.body) = (None, None);
+        (row.placed, row.body, row.only) = (None, None, None);
         assert_eq!(BodyRow::decode(row.encode()), Some(row));
     }
 }

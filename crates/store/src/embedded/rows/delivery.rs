@@ -1,4 +1,4 @@
-//! Rows of deliveries: the core's own value, with nothing added.
+//! Rows of deliveries: the core's own value behind the number of its event.
 //!
 //! Lives here: its bytes. Not here: what it means (`naven-core`).
 
@@ -7,10 +7,12 @@ use naven_api::{ErrorText, Timestamp};
 use naven_core::{ConsumerNo, DeadReason, Delivery, Ending, Lease, LeaseTime, Outcome, Past, State};
 
 use super::codec::{Dec, Enc};
+use super::key::Arrival;
 
 /// The row's bytes.
-pub(crate) fn encode(delivery: &Delivery) -> Bytes {
+pub(crate) fn encode(arrival: Arrival, delivery: &Delivery) -> Bytes {
     let mut enc = Enc(Vec::with_capacity(128));
+    enc.u64(arrival.0);
     put_state(&mut enc, delivery.state);
     enc.u32(delivery.round).u64(delivery.fence).u32(delivery.attempts).u32(delivery.expiries);
     enc.u64(delivery.redis_count).i64(delivery.due.as_ms());
@@ -24,8 +26,9 @@ pub(crate) fn encode(delivery: &Delivery) -> Bytes {
 }
 
 /// The row behind the bytes.
-pub(crate) fn decode(bytes: Bytes) -> Option<Delivery> {
+pub(crate) fn decode(bytes: Bytes) -> Option<(Arrival, Delivery)> {
     let mut dec = Dec(bytes);
+    let arrival = Arrival(dec.u64()?);
     let delivery = Delivery {
         state: get_state(&mut dec)?,
         round: dec.u32()?,
@@ -40,7 +43,7 @@ pub(crate) fn decode(bytes: Bytes) -> Option<Delivery> {
         cancel_requested: dec.flag()?,
         log: dec.list(get_past)?,
     };
-    dec.end(delivery)
+    dec.end((arrival, delivery))
 }
 
 fn put_time(enc: &mut Enc, at: Timestamp) {
@@ -154,7 +157,8 @@ mod tests {
         for state in states {
             let mut delivery =
                 Delivery { state, fence: 3, round: 2, ..Delivery::fresh(Timestamp::from_ms(77)) };
-            assert_eq!(decode(encode(&delivery)), Some(delivery.clone()));
+            let row = |delivery: &Delivery| decode(encode(Arrival(5), delivery));
+            assert_eq!(row(&delivery), Some((Arrival(5), delivery.clone())));
             for ending in Ending::ALL {
                 let at = Timestamp::from_ms(1);
                 delivery.last = Some(Outcome { ending, at, next_at: Some(at), lapsed: Some(lease) });
@@ -169,7 +173,7 @@ mod tests {
             }
             (delivery.last_error, delivery.over_at) =
                 (Some(ErrorText::new("é\0")), Some(Timestamp::from_ms(3)));
-            assert_eq!(decode(encode(&delivery)), Some(delivery));
+            assert_eq!(row(&delivery), Some((Arrival(5), delivery)));
         }
     }
 }

@@ -53,6 +53,31 @@ pub(crate) fn member(stream: StreamNo, queue: QueueNo) -> [u8; 8] {
     key
 }
 
+/// A queue's name in the table of names: it never meets a stream's.
+pub(crate) fn queue_name(name: &str) -> Vec<u8> {
+    [b"q", name.as_bytes()].concat()
+}
+
+/// A stream's name in the table of names.
+pub(crate) fn stream_name(name: &[u8]) -> Vec<u8> {
+    [b"s", name].concat()
+}
+
+/// Among what is closed: queues.
+pub(crate) const CLOSING_QUEUE: u32 = 0;
+/// Among what is closed: streams.
+pub(crate) const CLOSING_STREAM: u32 = 1;
+
+/// The key of a closed queue that is to be removed from `at` on.
+pub(crate) fn closing_queue(at: Timestamp, queue: QueueNo) -> [u8; 20] {
+    at_wall(CLOSING_QUEUE, at, Arrival(queue.0.into()))
+}
+
+/// The key of a closed stream without queues: nothing is left to wait for.
+pub(crate) fn closing_stream(stream: StreamNo) -> [u8; 20] {
+    timed(CLOSING_STREAM, i64::MIN, Arrival(stream.0.into()))
+}
+
 /// `number, counter`: bodies by arrival, entries and deliveries by entry number.
 pub(crate) fn counted(owner: u32, count: u64) -> [u8; 12] {
     let mut key = [0; 12];

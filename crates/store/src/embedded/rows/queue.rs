@@ -3,14 +3,18 @@
 //! Lives here: the values and their bytes. Not here: deliveries (`delivery.rs`).
 
 use bytes::Bytes;
+use naven_api::limits::OUTCOME_SECONDS_MIN;
 use naven_api::{Backoff, KeyId, LeaseSeconds, QueueId, Timestamp};
-use naven_core::{Policy, View};
+use naven_core::{DeadReason, Delivery, Policy, View};
 
+use super::body::BodyRow;
 use super::codec::{Dec, Enc};
+use super::delivery::reason_number;
 use super::key::StreamNo;
 use crate::key::KeyRecord;
 use crate::queue::QueueSettings;
 use crate::read::Counts;
+use crate::txn::Place;
 
 /// What a queue is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,8 +33,25 @@ pub(crate) struct QueueRow {
     pub(crate) created_at: Timestamp,
     /// When its settings last changed.
     pub(crate) updated_at: Timestamp,
+    /// The round in which its deliveries begin: a reset opens the next.
+    pub(crate) round: u32,
+    /// The fencing number from which its deliveries go on: after a reset, the highest ever given.
+    pub(crate) fence: u64,
+    /// What its deletion left.
+    pub(crate) closed: Option<Closed>,
+}
+
+/// What a deleted queue left: all that it had not finished is dead from then on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Closed {
     /// When it was deleted.
-    pub(crate) closed: Option<Timestamp>,
+    pub(crate) at: Timestamp,
+    /// Why what it left is dead.
+    pub(crate) reason: DeadReason,
+    /// The stream's last entry then: what it had not read up to here is dead.
+    pub(crate) upto: u64,
+    /// The stream's last event then: what waited for its time among these is dead too.
+    pub(crate) arrivals: u64,
 }
 
 /// How far a queue has come.
@@ -38,23 +59,57 @@ pub(crate) struct QueueRow {
 pub(crate) struct Progress {
     /// The last entry that was taken in; all above it is ready.
     pub(crate) cursor: u64,
-    /// Deliveries by recorded state.
+    /// Entries ever added to the stream that are not ready by the cursor: taken in, passed by, gone.
+    pub(crate) read: u64,
+    /// Those of them that were trimmed away unread.
+    pub(crate) trimmed_unread: u64,
+    /// Events of its own lane that are ready.
+    pub(crate) lane_ready: u64,
+    /// Events of its own lane that wait for their time.
+    pub(crate) lane_waiting: u64,
+    /// Entries above the cursor that it has dealt with.
+    pub(crate) aside: u64,
+    /// The highest fencing number that it ever gave.
+    pub(crate) fence: u64,
+    /// The place of the last event that it took in.
+    pub(crate) last: Place,
+    /// Deliveries by recorded state; the ready ones are those that are ready again.
     pub(crate) counts: Counts,
 }
 
 impl QueueRow {
-    /// What the rules are asked to heed for an event with this bound of its own.
-    pub(crate) fn policy(&self, max_attempts: Option<u32>) -> Policy {
+    /// What the rules are asked to heed for `event`.
+    pub(crate) fn policy(&self, event: &BodyRow) -> Policy {
         let settings = &self.settings;
         Policy {
-            max_attempts: max_attempts.or(settings.max_attempts),
+            max_attempts: event.max_attempts.or(settings.max_attempts),
             backoff: settings.backoff,
             max_lease_ms: (settings.max_lease_seconds > 0)
                 .then(|| i64::from(settings.max_lease_seconds) * 1_000),
             grace_ms: i64::from(settings.late_ack_grace_seconds) * 1_000,
             redis_lease_ms: None,
-            expires_at: None,
+            expires_at: event.expires_at,
         }
+    }
+
+    /// A delivery of this queue that nobody has held in its present round.
+    pub(crate) fn fresh(&self, event: &BodyRow) -> Delivery {
+        Delivery { round: self.round, fence: self.fence, ..Delivery::fresh(event.due) }
+    }
+
+    /// How long a delivery that is over is remembered at least, in ms.
+    pub(crate) fn remember_ms(&self) -> i64 {
+        i64::from(self.settings.done_retention_seconds.max(OUTCOME_SECONDS_MIN)) * 1_000
+    }
+
+    /// How long a dead letter is kept, in ms.
+    pub(crate) fn keep_dead_ms(&self) -> i64 {
+        i64::from(self.settings.dead_retention_seconds) * 1_000
+    }
+
+    /// How long what a deletion left is kept, in ms.
+    pub(crate) fn keep_closed_ms(&self) -> i64 {
+        i64::from(self.settings.dead_retention_seconds.max(OUTCOME_SECONDS_MIN)) * 1_000
     }
 
     /// The row's bytes.
@@ -66,8 +121,9 @@ impl QueueRow {
             enc.text(why);
         });
         enc.i64(self.created_at.as_ms()).i64(self.updated_at.as_ms());
-        enc.option(self.closed, |enc, at| {
-            enc.i64(at.as_ms());
+        enc.u32(self.round).u64(self.fence);
+        enc.option(self.closed, |enc, closed| {
+            enc.i64(closed.at.as_ms()).u8(reason_number(closed.reason)).u64(closed.upto).u64(closed.arrivals);
         });
         enc.done()
     }
@@ -83,10 +139,21 @@ impl QueueRow {
             paused: dec.option(Dec::text)?,
             created_at: Timestamp::from_ms(dec.i64()?),
             updated_at: Timestamp::from_ms(dec.i64()?),
-            closed: dec.option(Dec::i64)?.map(Timestamp::from_ms),
+            round: dec.u32()?,
+            fence: dec.u64()?,
+            closed: dec.option(get_closed)?,
         };
         dec.end(row)
     }
+}
+
+fn get_closed(dec: &mut Dec) -> Option<Closed> {
+    Some(Closed {
+        at: Timestamp::from_ms(dec.i64()?),
+        reason: *DeadReason::ALL.get(usize::from(dec.u8()?))?,
+        upto: dec.u64()?,
+        arrivals: dec.u64()?,
+    })
 }
 
 /// Appends a queue's settings.
@@ -137,7 +204,9 @@ impl Progress {
     /// The row's bytes.
     pub(crate) fn encode(&self) -> Bytes {
         let mut enc = Enc::default();
-        enc.u64(self.cursor);
+        enc.u64(self.cursor).u64(self.read).u64(self.trimmed_unread);
+        enc.u64(self.lane_ready).u64(self.lane_waiting).u64(self.aside);
+        enc.u64(self.fence).u64(self.last.ms).u64(self.last.seq);
         for view in View::ALL {
             enc.u64(self.counts.of(view));
         }
@@ -147,7 +216,17 @@ impl Progress {
     /// The row behind the bytes.
     pub(crate) fn decode(bytes: Bytes) -> Option<Self> {
         let mut dec = Dec(bytes);
-        let mut row = Self { cursor: dec.u64()?, counts: Counts::default() };
+        let mut row = Self {
+            cursor: dec.u64()?,
+            read: dec.u64()?,
+            trimmed_unread: dec.u64()?,
+            lane_ready: dec.u64()?,
+            lane_waiting: dec.u64()?,
+            aside: dec.u64()?,
+            fence: dec.u64()?,
+            last: Place { ms: dec.u64()?, seq: dec.u64()? },
+            counts: Counts::default(),
+        };
         for view in View::ALL {
             *row.counts.of_mut(view) = dec.u64()?;
         }
@@ -194,10 +273,17 @@ mod tests {
             paused: Some(String::new()),
             created_at: Timestamp::from_ms(1),
             updated_at: Timestamp::from_ms(2),
-            closed: Some(Timestamp::from_ms(3)),
+            round: 1,
+            fence: 12,
+            closed: Some(Closed {
+                at: Timestamp::from_ms(3),
+                reason: DeadReason::GroupDestroyed,
+                upto: 4,
+                arrivals: 5,
+            }),
         };
         assert_eq!(QueueRow::decode(row.encode()), Some(row));
-        let mut progress = Progress { cursor: 9, counts: Counts::default() };
+        let mut progress = Progress { cursor: 9, read: 8, aside: 1, fence: 3, ..Progress::default() };
         *progress.counts.of_mut(View::Dead) = 300;
         assert_eq!(Progress::decode(progress.encode()), Some(progress));
         let key = KeyRecord {

@@ -7,6 +7,7 @@ use naven_api::Timestamp;
 
 use super::codec::{Dec, Enc};
 use super::key::Arrival;
+use crate::queue::{Retention, StreamSettings};
 use crate::txn::Place;
 
 /// The next numbers to give out in this store.
@@ -18,24 +19,19 @@ pub(crate) struct Numbers {
     pub(crate) queue: u32,
 }
 
-/// When entries leave a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Retention {
-    /// Once every queue has settled them.
-    Consumed,
-    /// When they are trimmed.
-    Trim,
-}
-
 /// What a stream is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StreamRow {
     /// Its name's bytes.
     pub(crate) name: Bytes,
-    /// When its entries leave.
-    pub(crate) retention: Retention,
-    /// When it was closed with its last queue.
+    /// What it is asked to do.
+    pub(crate) settings: StreamSettings,
+    /// When it was made.
+    pub(crate) created_at: Timestamp,
+    /// When it was closed.
     pub(crate) closed: Option<Timestamp>,
+    /// Queues on it that are open.
+    pub(crate) queues: u32,
 }
 
 /// How far a stream has come.
@@ -49,6 +45,12 @@ pub(crate) struct Head {
     pub(crate) arrival: u64,
     /// Rises with every change that a watcher would see.
     pub(crate) version: u64,
+    /// Entries that were ever added.
+    pub(crate) added: u64,
+    /// Entries that are there.
+    pub(crate) length: u64,
+    /// Events for all queues that have no place yet.
+    pub(crate) waiting: u64,
 }
 
 /// One entry of a stream.
@@ -81,13 +83,15 @@ impl StreamRow {
     pub(crate) fn encode(&self) -> Bytes {
         let mut enc = Enc::default();
         enc.bytes(&self.name);
-        enc.u8(match self.retention {
+        enc.u8(match self.settings.retention {
             Retention::Consumed => 0,
             Retention::Trim => 1,
         });
+        enc.u32(self.settings.dedupe_window_seconds).i64(self.created_at.as_ms());
         enc.option(self.closed, |enc, at| {
             enc.i64(at.as_ms());
         });
+        enc.u32(self.queues);
         enc.done()
     }
 
@@ -100,8 +104,11 @@ impl StreamRow {
             1 => Retention::Trim,
             _ => return None,
         };
+        let settings = StreamSettings { retention, dedupe_window_seconds: dec.u32()? };
+        let created_at = Timestamp::from_ms(dec.i64()?);
         let closed = dec.option(Dec::i64)?.map(Timestamp::from_ms);
-        dec.end(Self { name, retention, closed })
+        let queues = dec.u32()?;
+        dec.end(Self { name, settings, created_at, closed, queues })
     }
 }
 
@@ -110,6 +117,7 @@ impl Head {
     pub(crate) fn encode(&self) -> Bytes {
         let mut enc = Enc::default();
         enc.u64(self.last.ms).u64(self.last.seq).u64(self.entry).u64(self.arrival).u64(self.version);
+        enc.u64(self.added).u64(self.length).u64(self.waiting);
         enc.done()
     }
 
@@ -117,7 +125,15 @@ impl Head {
     pub(crate) fn decode(bytes: Bytes) -> Option<Self> {
         let mut dec = Dec(bytes);
         let last = Place { ms: dec.u64()?, seq: dec.u64()? };
-        let row = Self { last, entry: dec.u64()?, arrival: dec.u64()?, version: dec.u64()? };
+        let row = Self {
+            last,
+            entry: dec.u64()?,
+            arrival: dec.u64()?,
+            version: dec.u64()?,
+            added: dec.u64()?,
+            length: dec.u64()?,
+            waiting: dec.u64()?,
+        };
         dec.end(row)
     }
 }
@@ -149,12 +165,14 @@ mod tests {
         assert_eq!(Numbers::decode(numbers.encode()), Some(numbers));
         let stream = StreamRow {
             name: Bytes::from_static(b"mail"),
-            retention: Retention::Consumed,
+            settings: StreamSettings { retention: Retention::Trim, dedupe_window_seconds: 9 },
+            created_at: Timestamp::from_ms(4),
             closed: Some(Timestamp::from_ms(-5)),
+            queues: 3,
         };
         assert_eq!(StreamRow::decode(stream.encode()), Some(stream));
         let place = Place { ms: u64::MAX, seq: 3 };
-        let head = Head { last: place, entry: 4, arrival: 5, version: 6 };
+        let head = Head { last: place, entry: 4, arrival: 5, version: 6, added: 7, length: 8, waiting: 9 };
         assert_eq!(Head::decode(head.encode()), Some(head));
         let entry = EntryRow { place, arrival: Arrival(9) };
         assert_eq!(EntryRow::decode(entry.encode()), Some(entry));

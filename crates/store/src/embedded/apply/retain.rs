@@ -1,0 +1,83 @@
+//! What is kept for a while and then forgotten: dead letters and outcomes.
+//!
+//! Lives here: the end of their time, in queues that are open. Not here: what a deleted queue left
+//! (`purge.rs`).
+
+use bytes::Bytes;
+use naven_api::Timestamp;
+use naven_core::Delivery;
+
+use super::context::Context;
+use crate::embedded::rows::delivery;
+use crate::embedded::rows::key::{self, Arrival, EntryNo, QueueNo};
+use crate::embedded::rows::queue::QueueRow;
+use crate::embedded::tables::{Table, Tables};
+
+impl<T: Tables> Context<'_, T> {
+    /// Gives up dead letters that were kept long enough. What is needed to judge a late call stays.
+    pub(super) fn tend_dead(&mut self, most: u64) -> u64 {
+        self.forget_old(Table::Dead, most, QueueRow::keep_dead_ms, Self::give_up)
+    }
+
+    /// Forgets outcomes that were kept long enough.
+    pub(super) fn tend_outcomes(&mut self, most: u64) -> u64 {
+        self.forget_old(Table::Over, most, QueueRow::remember_ms, Self::forget_over)
+    }
+
+    fn forget_old(
+        &mut self,
+        table: Table,
+        most: u64,
+        keep_ms: fn(&QueueRow) -> i64,
+        forget: fn(&mut Self, (QueueNo, &QueueRow), Arrival),
+    ) -> u64 {
+        let mut gone = 0;
+        for (owner, _) in self.owners(table) {
+            let no = QueueNo(owner);
+            let Some(queue) = self.queue(no).filter(|queue| queue.closed.is_none()) else { continue };
+            let oldest_kept = self.now.wall.plus_ms(-keep_ms(&queue));
+            while gone < most
+                && let Some((over, arrival)) = self.first(table, owner)
+                && Timestamp::from_ms(over) <= oldest_kept
+            {
+                forget(self, (no, &queue), arrival);
+                gone += 1;
+            }
+        }
+        gone
+    }
+
+    fn give_up(&mut self, (no, queue): (QueueNo, &QueueRow), arrival: Arrival) {
+        let (n, dead) = self.indexed(Table::Delivery, (no, queue), arrival);
+        let mut progress = self.progress(no);
+        self.forget(no, (n, arrival), &dead, &mut progress);
+        self.put_progress(no, &progress);
+        let over = dead.over_at.unwrap_or_default();
+        if over.plus_ms(queue.remember_ms()) > self.now.wall {
+            let row = delivery::encode(arrival, &dead);
+            self.tables.put(Table::Outcome, &key::counted(no.0, n.0), row);
+            self.tables.put(Table::Over, &key::at_wall(no.0, over, arrival), Bytes::new());
+        }
+        self.release(queue.stream, arrival);
+    }
+
+    fn forget_over(&mut self, (no, queue): (QueueNo, &QueueRow), arrival: Arrival) {
+        let (n, outcome) = self.indexed(Table::Outcome, (no, queue), arrival);
+        let mut progress = self.progress(no);
+        self.forget_outcome(no, (n, arrival), &outcome, &mut progress);
+        self.put_progress(no, &progress);
+        self.release(queue.stream, arrival);
+    }
+
+    fn indexed(
+        &self,
+        table: Table,
+        (no, queue): (QueueNo, &QueueRow),
+        arrival: Arrival,
+    ) -> (EntryNo, Delivery) {
+        let row = self.body(queue.stream, arrival).expect("an indexed delivery has an event");
+        let n = row.placed.expect("an indexed delivery has a place").n;
+        let found = if table == Table::Delivery { self.delivery(no, n) } else { self.outcome(no, n) };
+        (n, found.expect("an indexed delivery has a row").1)
+    }
+}

@@ -1,0 +1,139 @@
+//! Reads of streams: what they are, their entries, and how far their queues have come.
+//!
+//! Lives here: these pages. Not here: queues and events (`read.rs`, `view.rs`).
+
+use std::ops::ControlFlow;
+
+use bytes::Bytes;
+use naven_api::Timestamp;
+use naven_core::{State, View};
+
+use super::context::{Context, READABLE, event_id};
+use super::read::PAGE_SCANS_MAX;
+use crate::embedded::rows::delivery;
+use crate::embedded::rows::key::{self, EntryNo, QueueNo, StreamNo};
+use crate::embedded::rows::stream::{EntryRow, StreamRow};
+use crate::embedded::tables::{Order, Table, Tables};
+use crate::read::{Cursor, EntryView, GroupView, Page, StreamView};
+use crate::reply::{OpError, Refused};
+use crate::txn::Place;
+
+impl<T: Tables> Context<'_, T> {
+    pub(super) fn stream_view(&self, no: StreamNo, row: &StreamRow) -> StreamView {
+        let head = self.head(no);
+        StreamView {
+            name: row.name.clone(),
+            settings: row.settings,
+            length: head.length,
+            first: self.next_entry(no, 0).map(|(_, entry)| entry.place),
+            last: head.last,
+            added: head.added,
+            scheduled: head.waiting,
+            queues: row.queues.into(),
+            version: head.version,
+            created_at: row.created_at,
+        }
+    }
+
+    /// Open streams, newest first: their numbers rise with creation.
+    pub(super) fn streams(
+        &self,
+        prefix: &[u8],
+        cursor: Option<&Cursor>,
+        limit: usize,
+    ) -> Result<Page, OpError> {
+        if cursor.is_some_and(|cursor| cursor.0.len() != 4) {
+            return Err(Refused::BadCursor.into());
+        }
+        let to = cursor.map_or(&[0xff; 5][..], |cursor| cursor.0.as_slice());
+        let (mut items, mut last, mut more, mut scans) = (Vec::new(), Vec::new(), false, 0);
+        self.tables.scan(Table::Stream, &[], to, Order::Falling, &mut |key, value| {
+            more = items.len() >= limit || scans >= PAGE_SCANS_MAX;
+            if more {
+                return ControlFlow::Break(());
+            }
+            scans += 1;
+            last = key.to_vec();
+            let no = StreamNo(u32::from_be_bytes(key.try_into().expect(READABLE)));
+            let row = StreamRow::decode(value.clone()).expect(READABLE);
+            if row.closed.is_none() && row.name.starts_with(prefix) {
+                items.push(self.stream_view(no, &row));
+            }
+            ControlFlow::Continue(())
+        });
+        Ok(Page::Streams(items, more.then_some(Cursor(last))))
+    }
+
+    /// At most `limit` entries whose places lie between two, both included.
+    pub(super) fn entries(
+        &self,
+        no: StreamNo,
+        (start, end): (Place, Place),
+        order: Order,
+        (limit, payload): (usize, bool),
+    ) -> Page {
+        let last = self.head(no).entry;
+        let from = self.first_from(no, last, start).map_or(last + 1, |(n, _)| n.0);
+        let past_end = end.after().and_then(|past| self.first_from(no, last, past));
+        let to = past_end.map_or(last + 1, |(n, _)| n.0);
+        let (mut items, mut more) = (Vec::new(), false);
+        let (from, to) = (key::counted(no.0, from), key::counted(no.0, to));
+        self.tables.scan(Table::Entry, &from, &to, order, &mut |_, value| {
+            more = items.len() >= limit;
+            if more {
+                return ControlFlow::Break(());
+            }
+            items.push(self.entry_view(no, value.clone(), payload));
+            ControlFlow::Continue(())
+        });
+        Page::Entries(items, more)
+    }
+
+    fn entry_view(&self, no: StreamNo, value: Bytes, payload: bool) -> EntryView {
+        let entry = EntryRow::decode(value).expect(READABLE);
+        let row = self.body(no, entry.arrival).expect("an entry has an event");
+        EntryView {
+            place: entry.place,
+            event: event_id(&row, no, entry.arrival),
+            body: row.body.filter(|_| payload),
+            headers: row.headers,
+            created_at: row.created_at,
+        }
+    }
+
+    /// The open queues of a stream.
+    pub(super) fn groups(&self, stream: StreamNo) -> Vec<GroupView> {
+        let added = self.head(stream).added;
+        let group = |no: QueueNo| {
+            let row = self.queue(no)?;
+            let progress = self.progress(no);
+            let pending = [View::Ready, View::Retrying, View::Leased, View::Held];
+            Some(GroupView {
+                queue: self.queue_view(no, &row),
+                last_delivered: progress.last,
+                lag: added - progress.read,
+                pending: pending.into_iter().map(|view| progress.counts.of(view)).sum(),
+                oldest_pending: self.oldest_pending(no),
+                trimmed_unread: progress.trimmed_unread,
+            })
+        };
+        self.open_members(stream).into_iter().filter_map(group).collect()
+    }
+
+    /// When the first pending delivery in the order of places was handed out first in its round.
+    /// Looked for among a bounded number of deliveries.
+    fn oldest_pending(&self, no: QueueNo) -> Option<Timestamp> {
+        let (mut oldest, mut from) = (None, 0);
+        for _ in 0..PAGE_SCANS_MAX {
+            let Some((EntryNo(n), value)) = self.next_row(Table::Delivery, no.0, from) else { break };
+            let (_, delivery) = delivery::decode(value).expect(READABLE);
+            let first = delivery.log.first().filter(|_| !matches!(delivery.state, State::Dead(_)));
+            oldest = first.map(|past| past.leased_at);
+            if oldest.is_some() {
+                break;
+            }
+            from = n + 1;
+        }
+        oldest
+    }
+}

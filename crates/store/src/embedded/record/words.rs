@@ -1,0 +1,245 @@
+//! Bytes of the values that commands are made of.
+//!
+//! Lives here: writing and reading them; the numbers are on disk. Not here: commands (`record.rs`).
+
+use naven_api::{DelaySeconds, ErrorText, LeaseSeconds, QueueId, Timestamp};
+use naven_core::{DeadReason, Failure};
+
+use crate::embedded::command::{Claimant, Said};
+use crate::embedded::rows::body::{get_body, get_headers, put_body, put_headers};
+use crate::embedded::rows::codec::{Dec, Enc};
+use crate::embedded::rows::key::QueueNo;
+use crate::embedded::rows::queue::{get_backoff, put_backoff};
+use crate::queue::{QueueChanges, QueueRef, Retention, StreamChanges};
+use crate::txn::{Append, DedupeKey, DedupeSpace, Due, From, Place, StreamRef, Target};
+
+pub(super) fn put_append(enc: &mut Enc, append: &Append) {
+    match &append.to {
+        Target::Stream(stream) => {
+            enc.u8(0).bytes(&stream.0);
+        }
+        Target::Queue(queue) => put_queue(enc.u8(1), queue),
+    }
+    put_body(enc, &append.body);
+    put_due(enc, append.due);
+    put_headers(enc, &append.headers);
+    put_u32(enc, append.max_attempts);
+    enc.option(append.dedupe.as_ref(), put_dedupe);
+    enc.option(append.expires_at, |enc, at| {
+        enc.i64(at.as_ms());
+    });
+}
+
+pub(super) fn get_append(dec: &mut Dec) -> Option<Append> {
+    let to = match dec.u8()? {
+        0 => Target::Stream(StreamRef(dec.bytes()?)),
+        1 => Target::Queue(get_queue(dec)?),
+        _ => return None,
+    };
+    Some(Append {
+        to,
+        body: get_body(dec)?,
+        due: get_due(dec)?,
+        headers: get_headers(dec)?,
+        max_attempts: dec.option(Dec::u32)?,
+        dedupe: dec.option(get_dedupe)?,
+        expires_at: dec.option(Dec::i64)?.map(Timestamp::from_ms),
+    })
+}
+
+fn put_dedupe(enc: &mut Enc, dedupe: &DedupeKey) {
+    match &dedupe.space {
+        DedupeSpace::Http => enc.u8(0),
+        DedupeSpace::Producer(name) => enc.u8(1).bytes(name),
+    };
+    enc.bytes(&dedupe.key);
+}
+
+fn get_dedupe(dec: &mut Dec) -> Option<DedupeKey> {
+    let space = match dec.u8()? {
+        0 => DedupeSpace::Http,
+        1 => DedupeSpace::Producer(dec.bytes()?),
+        _ => return None,
+    };
+    Some(DedupeKey { space, key: dec.bytes()? })
+}
+
+pub(super) fn put_from(enc: &mut Enc, from: From) {
+    match from {
+        From::New => enc.u8(0),
+        From::Start => enc.u8(1),
+        From::Time(at) => enc.u8(2).i64(at.as_ms()),
+        From::After(place) => enc.u8(3).u64(place.ms).u64(place.seq),
+    };
+}
+
+pub(super) fn get_from(dec: &mut Dec) -> Option<From> {
+    Some(match dec.u8()? {
+        0 => From::New,
+        1 => From::Start,
+        2 => From::Time(Timestamp::from_ms(dec.i64()?)),
+        3 => From::After(Place { ms: dec.u64()?, seq: dec.u64()? }),
+        _ => return None,
+    })
+}
+
+pub(super) fn put_stream_changes(enc: &mut Enc, changes: StreamChanges) {
+    enc.option(changes.retention, |enc, retention| {
+        enc.flag(retention == Retention::Trim);
+    });
+    put_u32(enc, changes.dedupe_window_seconds);
+}
+
+pub(super) fn get_stream_changes(dec: &mut Dec) -> Option<StreamChanges> {
+    let trims = dec.option(Dec::flag)?;
+    let retention = trims.map(|trims| if trims { Retention::Trim } else { Retention::Consumed });
+    Some(StreamChanges { retention, dedupe_window_seconds: dec.option(Dec::u32)? })
+}
+
+pub(super) fn get_reason(dec: &mut Dec) -> Option<DeadReason> {
+    DeadReason::ALL.get(usize::from(dec.u8()?)).copied()
+}
+
+pub(super) fn put_u32(enc: &mut Enc, value: Option<u32>) {
+    enc.option(value, |enc, value| {
+        enc.u32(value);
+    });
+}
+
+fn put_flag(enc: &mut Enc, value: Option<bool>) {
+    enc.option(value, |enc, value| {
+        enc.flag(value);
+    });
+}
+
+pub(super) fn put_text(enc: &mut Enc, value: Option<&str>) {
+    enc.option(value, |enc, value| {
+        enc.text(value);
+    });
+}
+
+fn put_error(enc: &mut Enc, error: Option<&ErrorText>) {
+    put_text(enc, error.map(ErrorText::as_str));
+}
+
+fn get_error(dec: &mut Dec) -> Option<Option<ErrorText>> {
+    Some(dec.option(Dec::text)?.map(|text| ErrorText::new(&text)))
+}
+
+pub(super) fn get_lease(dec: &mut Dec) -> Option<LeaseSeconds> {
+    LeaseSeconds::try_from(dec.u32()?).ok()
+}
+
+pub(super) fn put_queue(enc: &mut Enc, queue: &QueueRef) {
+    match queue {
+        QueueRef::Id(id) => enc.u8(0).u128(id.bits()),
+        QueueRef::Name(name) => enc.u8(1).text(name),
+    };
+}
+
+pub(super) fn get_queue(dec: &mut Dec) -> Option<QueueRef> {
+    match dec.u8()? {
+        0 => Some(QueueRef::Id(QueueId::from_bits(dec.u128()?))),
+        1 => Some(QueueRef::Name(dec.text()?)),
+        _ => None,
+    }
+}
+
+fn put_due(enc: &mut Enc, due: Due) {
+    match due {
+        Due::Now => enc.u8(0),
+        Due::In(delay) => enc.u8(1).u32(delay.get()),
+        Due::At(at) => enc.u8(2).i64(at.as_ms()),
+    };
+}
+
+fn get_due(dec: &mut Dec) -> Option<Due> {
+    match dec.u8()? {
+        0 => Some(Due::Now),
+        1 => Some(Due::In(DelaySeconds::try_from(dec.u32()?).ok()?)),
+        2 => Some(Due::At(Timestamp::from_ms(dec.i64()?))),
+        _ => None,
+    }
+}
+
+pub(super) fn put_claimant(enc: &mut Enc, claimant: &Claimant) {
+    match claimant {
+        Claimant::Nobody => enc.u8(0),
+        Claimant::Holder { queue, round, fence } => enc.u8(1).u32(queue.0).u32(*round).u64(*fence),
+        Claimant::Fence { queue, round, fence } => enc.u8(2).u128(queue.bits()).u32(*round).u64(*fence),
+        Claimant::Operator(queue) => enc.u8(3).option(queue.as_ref(), put_queue),
+    };
+}
+
+pub(super) fn get_claimant(dec: &mut Dec) -> Option<Claimant> {
+    Some(match dec.u8()? {
+        0 => Claimant::Nobody,
+        1 => Claimant::Holder { queue: QueueNo(dec.u32()?), round: dec.u32()?, fence: dec.u64()? },
+        2 => Claimant::Fence { queue: QueueId::from_bits(dec.u128()?), round: dec.u32()?, fence: dec.u64()? },
+        3 => Claimant::Operator(dec.option(get_queue)?),
+        _ => return None,
+    })
+}
+
+pub(super) fn put_said(enc: &mut Enc, said: &Said) {
+    match said {
+        Said::Ack => {
+            enc.u8(0);
+        }
+        Said::Fail(failure) => {
+            put_error(enc.u8(1), failure.error.as_ref());
+            put_u32(enc, failure.delay.map(DelaySeconds::get));
+            enc.u32(failure.draw);
+        }
+        Said::Fatal(error) => put_error(enc.u8(2), error.as_ref()),
+        Said::Release(error) => put_error(enc.u8(3), error.as_ref()),
+        Said::GiveBack => {
+            enc.u8(4);
+        }
+        Said::Extend(hold) => put_u32(enc.u8(5), hold.map(LeaseSeconds::get)),
+    }
+}
+
+pub(super) fn get_said(dec: &mut Dec) -> Option<Said> {
+    Some(match dec.u8()? {
+        0 => Said::Ack,
+        1 => Said::Fail(Failure {
+            error: get_error(dec)?,
+            delay: dec.option(|dec| DelaySeconds::try_from(dec.u32()?).ok())?,
+            draw: dec.u32()?,
+        }),
+        2 => Said::Fatal(get_error(dec)?),
+        3 => Said::Release(get_error(dec)?),
+        4 => Said::GiveBack,
+        5 => Said::Extend(dec.option(get_lease)?),
+        _ => return None,
+    })
+}
+
+pub(super) fn put_changes(enc: &mut Enc, changes: &QueueChanges) {
+    put_text(enc, changes.description.as_deref());
+    put_u32(enc, changes.default_lease.map(LeaseSeconds::get));
+    put_u32(enc, changes.max_lease_seconds);
+    enc.option(changes.max_attempts, put_u32);
+    enc.option(changes.backoff, put_backoff);
+    put_u32(enc, changes.late_ack_grace_seconds);
+    put_flag(enc, changes.keep_done_payload);
+    put_flag(enc, changes.protect_unread);
+    put_u32(enc, changes.done_retention_seconds);
+    put_u32(enc, changes.dead_retention_seconds);
+}
+
+pub(super) fn get_changes(dec: &mut Dec) -> Option<QueueChanges> {
+    Some(QueueChanges {
+        description: dec.option(Dec::text)?,
+        default_lease: dec.option(get_lease)?,
+        max_lease_seconds: dec.option(Dec::u32)?,
+        max_attempts: dec.option(|dec| dec.option(Dec::u32))?,
+        backoff: dec.option(get_backoff)?,
+        late_ack_grace_seconds: dec.option(Dec::u32)?,
+        keep_done_payload: dec.option(Dec::flag)?,
+        protect_unread: dec.option(Dec::flag)?,
+        done_retention_seconds: dec.option(Dec::u32)?,
+        dead_retention_seconds: dec.option(Dec::u32)?,
+    })
+}

@@ -1,0 +1,110 @@
+//! Claims in the model.
+//!
+//! Lives here: what a queue hands out, and to whom. Not here: what holders say (`settle.rs`).
+
+use std::time::Duration;
+
+use naven_api::limits::{CLAIM_EXPIRED_MAX, CLAIM_EXPIRES_MAX, PLACES_PER_OP_MAX};
+use naven_core::{DeadReason, Delivery, Hold, Now, State, Step};
+
+use super::event::{Stand, next_ready};
+use super::world::{Answer, World};
+use crate::reply::{Claimed, Grant, OpError, OpReply};
+use crate::token::{Held, Route};
+use crate::txn::{Claim, ClaimHold};
+
+impl World {
+    pub(super) fn claim(&mut self, claim: &Claim, now: Now) -> Answer {
+        let ClaimHold::Lease(seconds) = claim.hold else { return Err(OpError::Unsupported) };
+        let at = self.open(&claim.queue)?;
+        let queue = &self.queues[at];
+        let mut claimed = Claimed { queue: queue.id, leases: Vec::new(), due_in: None };
+        if queue.paused.is_some() {
+            return Ok(OpReply::Claimed(claimed));
+        }
+        let hold = Hold::Lease(seconds.unwrap_or(queue.settings.default_lease));
+        let step = Step::Take { hold, consumer: claim.consumer.as_ref().map(ToString::to_string) };
+        self.place_due(self.queues[at].stream, now, PLACES_PER_OP_MAX);
+        self.step_all(at, &Step::FallDue, now, CLAIM_EXPIRES_MAX);
+        self.step_all(at, &Step::Expire, now, CLAIM_EXPIRES_MAX);
+        let (mut bytes, mut expired) = (0, 0);
+        while claimed.leases.len() < claim.max as usize
+            && expired < CLAIM_EXPIRED_MAX
+            && let Some(next) = next_ready(&self.events, at)
+        {
+            let event = &self.events[next];
+            if event.expires_at.is_some_and(|end| end <= now.wall) {
+                self.take(at, next, &Step::Bury(DeadReason::EventExpired), now);
+                expired += 1;
+                continue;
+            }
+            bytes += event.body.as_ref().map_or(0, |body| body.bytes.len());
+            if bytes > claim.max_bytes && !claimed.leases.is_empty() {
+                break;
+            }
+            self.take(at, next, &step, now);
+            claimed.leases.push(self.grant(at, next, now));
+        }
+        if claimed.leases.is_empty() {
+            let soon = if expired < CLAIM_EXPIRED_MAX { self.due_in(at, now) } else { Some(Duration::ZERO) };
+            claimed.due_in = soon;
+        }
+        Ok(OpReply::Claimed(claimed))
+    }
+
+    fn take(&mut self, queue: usize, at: usize, step: &Step, now: Now) {
+        let (event, row) = (&mut self.events[at], &mut self.queues[queue]);
+        let fresh = row.fresh(event);
+        let policy = row.policy(event);
+        let taken = event.live(queue).unwrap_or(&fresh).apply(step, now, &policy);
+        if let (true, Some((_, place))) = (event.is_unread(queue), event.placed) {
+            row.last_taken = row.last_taken.max(place);
+        }
+        let taken = taken.expect("what is ready can be taken");
+        row.highest = row.highest.max(taken.fence);
+        event.put(queue, Stand::Live(taken));
+    }
+
+    /// The route to a delivery and its present hold: what its token is made of.
+    pub(super) fn held(&self, queue: usize, at: usize, delivery: &Delivery) -> (Route, Held) {
+        let (row, event) = (&self.queues[queue], &self.events[at]);
+        let route = Route { queue_no: queue as u32 + 1, locator: event.id.locator() };
+        (route, Held { queue: row.id, event: event.id, round: delivery.round, fence: delivery.fence })
+    }
+
+    pub(super) fn grant(&self, queue: usize, at: usize, now: Now) -> Grant {
+        let (row, event) = (&self.queues[queue], &self.events[at]);
+        let delivery = event.live(queue).expect("it was taken");
+        let (route, held) = self.held(queue, at, delivery);
+        Grant {
+            event: event.id,
+            queue: row.id,
+            queue_name: row.name.clone(),
+            round: held.round,
+            fence: held.fence,
+            attempts: delivery.attempts,
+            expiries: delivery.expiries,
+            scheduled_at: event.scheduled_at,
+            body: event.body.clone().expect("a body lives until its event is done"),
+            headers: event.headers.clone(),
+            token: Some(self.token_key.token(route, &held)),
+            lease_expires_at: delivery.ends_at(&row.policy(event)).map(|end| now.wall_of(end)),
+        }
+    }
+
+    /// How long until something may be claimable: what waits in the whole stream counts.
+    fn due_in(&self, queue: usize, now: Now) -> Option<Duration> {
+        let stream = self.queues[queue].stream;
+        let waits = self.events.iter().filter(|event| event.stream == stream).filter_map(|event| {
+            let wall = |due: naven_api::Timestamp| due.as_ms() - now.wall.as_ms();
+            if event.placed.is_none() {
+                return Some(wall(event.due));
+            }
+            let live = event.live(queue)?;
+            let end = live.ends_at(&self.queues[queue].policy(event));
+            let is_later = live.state == State::Retrying;
+            is_later.then(|| wall(live.due)).or_else(|| Some(end?.as_ms() - now.lease.as_ms()))
+        });
+        waits.min().map(|ms| Duration::from_millis(ms.max(0) as u64))
+    }
+}

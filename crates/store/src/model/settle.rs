@@ -1,0 +1,110 @@
+//! What holders and operators say, in the model.
+//!
+//! Lives here: settling, redrive, burial. Not here: rules (`naven-core`).
+
+use naven_core::{Bearer, Delivery, Failure, Now, State, Step};
+
+use super::event::Stand;
+use super::world::{Answer, World};
+use crate::queue::QueueRef;
+use crate::reply::{OpError, OpReply, Refused, Settled};
+use crate::token::Parsed;
+use crate::txn::{AdminOp, Proof, Settle, SettleStep};
+
+impl World {
+    /// The delivery that a proof is the last hold's of.
+    fn proven(&self, at: usize, proof: &Proof) -> Result<(usize, Delivery), OpError> {
+        let event = &self.events[at];
+        let queue = match proof {
+            Proof::Token(token) => Parsed::of(token).map(|parsed| parsed.route.queue_no as usize),
+            Proof::Fence { queue, .. } => self.any(&QueueRef::Id(*queue)).ok().map(|at| at + 1),
+            Proof::Operator { queue } => Some(self.named(at, queue.as_ref())? + 1),
+        };
+        let queue = queue.and_then(|number| number.checked_sub(1)).ok_or(Refused::Lost)?;
+        let delivery = event.delivery(queue).filter(|_| self.queues[queue].is_open()).ok_or(Refused::Lost)?;
+        let (route, held) = self.held(queue, at, delivery);
+        let is_last = match proof {
+            Proof::Token(token) => Parsed::of(token).is_some_and(|parsed| {
+                parsed.route == route && held.fence > 0 && self.token_key.proves(&parsed, &held)
+            }),
+            Proof::Fence { round, fence, .. } => *fence > 0 && (*round, *fence) == (held.round, held.fence),
+            Proof::Operator { .. } => true,
+        };
+        if is_last { Ok((queue, delivery.clone())) } else { Err(Refused::Lost.into()) }
+    }
+
+    /// The queue that was named, where it deals with the event, or the only one that does.
+    fn named(&self, at: usize, queue: Option<&QueueRef>) -> Result<usize, OpError> {
+        let mut dealings: Vec<usize> = self.events[at].dealings.iter().map(|one| one.queue).collect();
+        if let Some(queue) = queue {
+            let any = self.any(queue)?;
+            dealings.retain(|&one| one == any);
+        }
+        match dealings.as_slice() {
+            [] => Err(Refused::EventNotFound.into()),
+            [only] => Ok(*only),
+            _ => Err(Refused::QueueNeeded.into()),
+        }
+    }
+
+    pub(super) fn settle(&mut self, settle: &Settle, draw: u32, now: Now) -> Answer {
+        let at = self.find(settle.event)?;
+        let (queue, before) = self.proven(at, &settle.proof)?;
+        let by = Bearer::Last;
+        let step = match settle.step.clone() {
+            SettleStep::Ack => Step::Ack { by },
+            SettleStep::Fail { error, delay } => Step::Fail { by, failure: Failure { error, delay, draw } },
+            SettleStep::Fatal { error } => Step::Fatal { by, error },
+            SettleStep::Release { error } => Step::Release { by, error },
+            SettleStep::GiveBack => Step::GiveBack { by },
+            SettleStep::Extend(hold) => {
+                let hold = hold.unwrap_or(self.queues[queue].settings.default_lease);
+                Step::Extend { by, hold }
+            }
+        };
+        let policy = self.queues[queue].policy(&self.events[at]);
+        let next = before.apply(&step, now, &policy)?;
+        let is_nack = matches!(step, Step::Fail { .. } | Step::Fatal { .. } | Step::Release { .. });
+        let settled = Settled {
+            queue: self.queues[queue].id,
+            state: next.view(now),
+            settled_at: next.over_at,
+            next_at: next.last.filter(|_| is_nack).and_then(|last| last.next_at),
+            lease_expires_at: next.ends_at(&policy).map(|end| now.wall_of(end)),
+            cancel_requested: next.cancel_requested,
+            replayed: before.is_repeat_of(&step),
+        };
+        if next != before {
+            self.save(queue, at, next);
+        }
+        Ok(OpReply::Settled(settled))
+    }
+
+    fn save(&mut self, queue: usize, at: usize, next: Delivery) {
+        let frees = matches!(next.state, State::Ready | State::Retrying);
+        self.woken.extend(frees.then_some(self.queues[queue].id));
+        let is_done = matches!(next.state, State::Done | State::Cancelled);
+        self.events[at].put(queue, if is_done { Stand::Over(next) } else { Stand::Live(next) });
+        if is_done {
+            self.release(self.events[at].id);
+        }
+    }
+
+    pub(super) fn admin(&mut self, op: &AdminOp, now: Now) -> Answer {
+        let (event, queue, step) = match op {
+            AdminOp::Redrive { event, queue, reset_attempts: reset } => {
+                (*event, queue, Step::Redrive { reset_attempts: *reset })
+            }
+            AdminOp::Bury { event, queue, reason } => (*event, queue, Step::Bury(*reason)),
+            AdminOp::PutKey(_) => return Ok(OpReply::Done),
+        };
+        let at = self.find(event)?;
+        let queue = self.named(at, queue.as_ref())?;
+        let live = self.events[at].live(queue).filter(|_| self.queues[queue].is_open());
+        let policy = self.queues[queue].policy(&self.events[at]);
+        let next = live.ok_or(Refused::WrongState)?.apply(&step, now, &policy)?;
+        self.save(queue, at, next);
+        let view = self.event_view(&self.events[at], false, now);
+        Ok(OpReply::Event(Box::new(view)))
+    }
+}

@@ -1,0 +1,79 @@
+//! How the model's streams look from outside.
+//!
+//! Lives here: streams, their entries, and how far their queues have come. Not here: queues and events
+//! (`views.rs`).
+
+use naven_core::Now;
+
+use super::event::Event;
+use super::world::World;
+use crate::read::{EntryView, GroupView, Page, StreamView};
+use crate::txn::Place;
+
+impl World {
+    /// What is in a stream, in the order of places.
+    pub(super) fn entries_of(&self, stream: usize) -> Vec<usize> {
+        let is_in = |&at: &usize| self.events[at].stream == stream && self.events[at].in_stream;
+        let mut entries: Vec<usize> = (0..self.events.len()).filter(is_in).collect();
+        entries.sort_by_key(|&at| self.events[at].placed);
+        entries
+    }
+
+    pub(super) fn stream_view(&self, stream: usize) -> StreamView {
+        let of = &self.streams[stream];
+        let entries = self.entries_of(stream);
+        let place = |at: &usize| self.events[*at].placed.map(|(_, place)| place);
+        let waits = |event: &&Event| event.stream == stream && event.waits_for_all();
+        StreamView {
+            name: of.name.clone(),
+            settings: of.settings,
+            length: entries.len() as u64,
+            first: entries.first().and_then(place),
+            last: of.last_place,
+            added: of.added,
+            scheduled: self.events.iter().filter(waits).count() as u64,
+            queues: self.readers(stream).len() as u64,
+            version: of.version,
+            created_at: of.created_at,
+        }
+    }
+
+    pub(super) fn entries(
+        &self,
+        stream: usize,
+        (start, end): (Place, Place),
+        reverse: bool,
+        (limit, payload): (usize, bool),
+    ) -> Page {
+        let view = |at: usize| {
+            let event = &self.events[at];
+            let (_, place) = event.placed.filter(|(_, place)| (start..=end).contains(place))?;
+            let body = event.body.clone().filter(|_| payload);
+            let (headers, created_at) = (event.headers.clone(), event.created_at);
+            Some(EntryView { place, event: event.id, body, headers, created_at })
+        };
+        let mut found: Vec<_> = self.entries_of(stream).into_iter().filter_map(view).collect();
+        if reverse {
+            found.reverse();
+        }
+        let more = found.len() > limit;
+        found.truncate(limit);
+        Page::Entries(found, more)
+    }
+
+    pub(super) fn group_view(&self, queue: usize, now: Now) -> GroupView {
+        let is_pending = |event: &&Event| event.live(queue).is_some_and(|live| !live.is_over());
+        let mut pending: Vec<&Event> = self.events.iter().filter(is_pending).collect();
+        pending.sort_by_key(|event| event.placed);
+        let first_hold = |event: &&Event| Some(event.live(queue)?.log.first()?.leased_at);
+        let lags = |event: &&Event| event.in_stream && event.is_unread(queue);
+        GroupView {
+            queue: self.queue_view(queue, now),
+            last_delivered: self.queues[queue].last_taken,
+            lag: self.events.iter().filter(lags).count() as u64,
+            pending: pending.len() as u64,
+            oldest_pending: pending.iter().find_map(first_hold),
+            trimmed_unread: self.queues[queue].trimmed_unread,
+        }
+    }
+}
