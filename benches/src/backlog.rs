@@ -74,7 +74,11 @@ pub(crate) async fn measure(launch: &Launch, args: &Backlog, runs: u32) -> anyho
         [what.to_owned(), shallow.shown(unit), deep.shown(unit), ratio.shown(figures::times)]
     };
     calls.row(columns("time of the two calls, median", &pairs, figures::ms));
-    calls.row(columns("CPU of the server, mean", &cpus, figures::us));
+    calls.row(columns(
+        "CPU of the server meanwhile, work in the background included, mean",
+        &cpus,
+        figures::us,
+    ));
     let mut sizes = deep.size_table(args, sizes);
     if args.reopen {
         sizes.row(["kill -9 to ready".to_owned(), figures::seconds(deep.reopen().await?)]);

@@ -104,7 +104,7 @@ impl Sender {
             self.fill(count);
             self.connection.done(&path, self.body.as_bytes()).await?;
             let after = left - count;
-            if after / TOLD_EVERY != left / TOLD_EVERY {
+            if after / TOLD_EVERY != (left - 1) / TOLD_EVERY {
                 progress(&format!("{after} of {} events are left to publish", self.wanted.events));
             }
         }
