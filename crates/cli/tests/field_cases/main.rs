@@ -7,6 +7,7 @@
 // What was measured is printed outside of test functions too.
 #![allow(clippy::print_stdout)]
 
+mod books;
 mod clock;
 mod fc01_caller_gone;
 mod fc02_ack_reply_lost;
@@ -17,6 +18,7 @@ mod fc16_seconds_that_overflow;
 mod fc17_text_that_a_store_cannot_hold;
 mod fc18_payload_changed_on_the_way;
 mod fc19_instant_retry_loop;
+mod fc21_damaged_files;
 mod random;
 mod scene;
 #[path = "../support/mod.rs"]

@@ -36,6 +36,15 @@ impl Random {
         from + Duration::from_micros(self.next() % micros.max(1))
     }
 
+    /// A number below `end`, which is not 0.
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    pub(crate) fn bytes(&mut self, count: usize) -> Vec<u8> {
+        std::iter::repeat_with(|| self.next().to_le_bytes()).flatten().take(count).collect()
+    }
+
     pub(crate) fn coin(&mut self) -> bool {
         self.next() >> 63 == 1
     }
