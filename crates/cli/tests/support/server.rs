@@ -28,7 +28,9 @@ pub(crate) struct Start {
     folder: Option<PathBuf>,
     variables: Vec<(String, String)>,
     has_log_reader: bool,
-    descriptors: Option<u32>,
+    has_segment_bytes: bool,
+    /// A command that runs the server as its own command, and its arguments; empty: none.
+    by_way_of: Vec<String>,
 }
 
 /// A running server. Dropped, it is killed and its temporary folder removed.
@@ -71,7 +73,8 @@ impl Start {
             folder: None,
             variables: Vec::new(),
             has_log_reader: true,
-            descriptors: None,
+            has_segment_bytes: true,
+            by_way_of: Vec::new(),
         }
     }
 
@@ -95,7 +98,19 @@ impl Start {
 
     /// With no more than this many open files.
     pub(crate) fn descriptors(mut self, count: u32) -> Self {
-        self.descriptors = Some(count);
+        self.by_way_of = vec!["prlimit".to_owned(), format!("--nofile={count}:{count}")];
+        self
+    }
+
+    /// With the mounts that this process sees.
+    pub(crate) fn mounts_of(mut self, pid: u32) -> Self {
+        self.by_way_of = vec!["nsenter".to_owned(), format!("--mount=/proc/{pid}/ns/mnt")];
+        self
+    }
+
+    /// With log files of the length that the server chooses by itself.
+    pub(crate) fn own_segment_bytes(mut self) -> Self {
+        self.has_segment_bytes = false;
         self
     }
 
@@ -128,35 +143,35 @@ impl Start {
         command.arg(self.command);
         let defaults =
             [("--http", "127.0.0.1:0"), ("--redis", "127.0.0.1:0"), ("--segment-bytes", SEGMENT_BYTES)];
-        for (name, by_default) in defaults {
+        let count = if self.has_segment_bytes { 3 } else { 2 };
+        for &(name, by_default) in &defaults[..count] {
             if !self.args.iter().any(|arg| arg == name) {
                 command.args([name, by_default]);
             }
         }
         command.args(&self.args).envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.current_dir(self.folder.as_ref().expect("a folder was chosen"));
-        match self.descriptors {
-            Some(count) => limited(&command, count),
+        match self.by_way_of.split_first() {
+            Some((tool, args)) => by_way_of(tool, args, &command),
             None => command,
         }
     }
 }
 
-/// `command` by way of a tool that sets its limit and then becomes it.
-fn limited(command: &Command, descriptors: u32) -> Command {
-    let mut limited = Command::new("prlimit");
-    limited.arg(format!("--nofile={descriptors}:{descriptors}")).arg(command.get_program());
-    limited.args(command.get_args());
+/// `command` by way of a tool that prepares its process and then becomes it.
+fn by_way_of(tool: &str, args: &[String], command: &Command) -> Command {
+    let mut prepared = Command::new(tool);
+    prepared.args(args).arg(command.get_program()).args(command.get_args());
     for (name, value) in command.get_envs() {
         match value {
-            Some(value) => limited.env(name, value),
-            None => limited.env_remove(name),
+            Some(value) => prepared.env(name, value),
+            None => prepared.env_remove(name),
         };
     }
     if let Some(folder) = command.get_current_dir() {
-        limited.current_dir(folder);
+        prepared.current_dir(folder);
     }
-    limited
+    prepared
 }
 
 fn spawn(start: Start) -> Naven {
@@ -286,7 +301,8 @@ impl Naven {
             folder: self.start.folder.clone(),
             variables: std::mem::take(&mut self.start.variables),
             has_log_reader: self.start.has_log_reader,
-            descriptors: self.start.descriptors,
+            has_segment_bytes: self.start.has_segment_bytes,
+            by_way_of: self.start.by_way_of.clone(),
         };
         let mut next = start.ready();
         next.folder = folder;
