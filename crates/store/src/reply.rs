@@ -35,6 +35,8 @@ pub enum OpReply {
     Settled(Settled),
     /// A queue was made or changed.
     Queue(Box<QueueView>),
+    /// So many entries left their stream.
+    Removed(u64),
     /// A read's page.
     Page(Box<Page>),
     /// It was done, and there is nothing to say of it.

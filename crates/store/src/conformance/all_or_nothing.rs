@@ -8,7 +8,7 @@ use super::bench::{Bench, append, claim, create, delete, fail, settle, token};
 use crate::queue::{QueueRef, QueueSettings};
 use crate::read::{Page, Read};
 use crate::reply::{OpError, OpReply, Refused};
-use crate::txn::{AdminOp, Due, IdempotencySlot, Op, OpKind, SettleStep, Txn};
+use crate::txn::{AdminOp, Due, OpKind, SettleStep, Txn};
 
 pub fn all_or_nothing_takes_all(bench: &Bench) {
     bench.queue("mail");
@@ -130,10 +130,6 @@ pub fn what_this_engine_does_not_have_yet_it_says(bench: &Bench) {
     let hold = crate::txn::ClaimHold::Consumer(bytes::Bytes::from_static(b"c"));
     let redis = crate::txn::Claim { hold, ..claim("mail", 1, 30) };
     assert_eq!(bench.ask(OpKind::Claim(redis)), Err(OpError::Unsupported));
-    let slot = IdempotencySlot { scope: bytes::Bytes::new(), key: bytes::Bytes::new(), fingerprint: [0; 32] };
-    let op = Op { kind: append("mail", "1", Due::Now), idempotency: Some(slot) };
-    let txn = Txn { ops: vec![op], ..Txn::each([]) };
-    assert_eq!(bench.submit(txn), [Err(OpError::Unsupported)]);
     let txn = Txn { watch: vec![(stream, 1)], ..Txn::one(append("mail", "1", Due::Now)) };
     assert_eq!(bench.submit(txn), [Err(OpError::Unsupported)]);
     assert_eq!(bench.view("mail").counts.unfinished(), 0, "and does nothing instead");

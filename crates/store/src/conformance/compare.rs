@@ -26,6 +26,7 @@ pub(super) fn plain(answer: Result<OpReply, OpError>) -> Result<OpReply, OpError
         | OpReply::Deduped(_)
         | OpReply::Settled(_)
         | OpReply::Queue(_)
+        | OpReply::Removed(_)
         | OpReply::Done) => other,
     })
 }

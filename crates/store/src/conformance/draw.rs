@@ -117,8 +117,10 @@ impl Drawing {
             82..84 => Ask::Patch(pick(), Box::new(self.changes()), self.stream_changes()),
             84 if self.shares => self.of_stream(),
             84 => Ask::Reset(pick(), self.from()),
-            85..87 => Ask::Pause(pick(), self.random.once_in(2)),
-            87..90 => Ask::Resume(pick()),
+            85 | 86 if self.shares => self.of_stream(),
+            85 | 86 => Ask::Pause(pick(), self.random.once_in(2)),
+            87 => Ask::Pause(pick(), self.random.once_in(2)),
+            88..90 => Ask::Resume(pick()),
             90..92 => Ask::Delete(pick(), self.random.once_in(3)),
             92..95 => Ask::Redrive {
                 event: pick(),

@@ -46,15 +46,22 @@ fn newest(length: usize, pick: Pick) -> Option<usize> {
 impl Known {
     /// Notes what both engines answered alike.
     pub(super) fn learn(&mut self, answers: [&Result<OpReply, OpError>; 2]) {
+        if let [Ok(one), Ok(other)] = answers {
+            self.learn_success([one, other]);
+        }
+    }
+
+    fn learn_success(&mut self, answers: [&OpReply; 2]) {
         match answers {
-            [Ok(OpReply::Queue(view)), _] if !self.queues.iter().any(|(id, _)| *id == view.id) => {
+            [OpReply::Queue(view), _] if !self.queues.iter().any(|(id, _)| *id == view.id) => {
                 self.queues.push((view.id, view.name.clone()));
             }
-            [Ok(OpReply::Event(view)), _] if !self.events.contains(&view.id) => {
+            [OpReply::Event(view), _] if !self.events.contains(&view.id) => {
                 self.events.push(view.id);
                 self.places.extend(view.place);
             }
-            [Ok(OpReply::Claimed(one)), Ok(OpReply::Claimed(other))] => {
+            [OpReply::Replayed(one), OpReply::Replayed(other)] => self.learn_success([one, other]),
+            [OpReply::Claimed(one), OpReply::Claimed(other)] => {
                 self.holds.extend(one.leases.iter().zip(&other.leases).map(|(one, other)| Hold {
                     event: one.event,
                     queue: one.queue,
@@ -71,14 +78,13 @@ impl Known {
     pub(super) fn op(&self, ask: &Ask, side: usize, wall: Timestamp) -> Op {
         let Ask::Once(key, is_usual, ask) = ask else { return Op::plain(self.kind(ask, side, wall)) };
         let kind = self.kind(ask, side, wall);
-        let discriminant = match kind {
+        let kind_no = match kind {
             OpKind::Append(_) => 1,
             OpKind::Claim(_) => 2,
             _ => 3,
         };
-        // The same key for another kind of request is another request.
-        let fingerprint = [discriminant + 4 * u8::from(*is_usual); 32];
-        let (scope, key) = (Bytes::from_static(b"k"), Bytes::copy_from_slice(&[*key]));
+        let fingerprint = [u8::from(*is_usual); 32];
+        let (scope, key) = (Bytes::copy_from_slice(&[kind_no]), Bytes::copy_from_slice(&[*key]));
         Op { kind, idempotency: Some(IdempotencySlot { scope, key, fingerprint }) }
     }
 

@@ -11,7 +11,7 @@ use crate::key::KeyRecord;
 use crate::queue::{QueueChanges, QueueRef, QueueSettings, StreamChanges};
 use crate::read::Read;
 use crate::reply::OpError;
-use crate::txn::{Append, From, Reading, StreamRef};
+use crate::txn::{Append, From, IdempotencySlot, Place, Reading, StreamRef, Trim};
 
 /// A transaction as it is logged and applied.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,6 +106,22 @@ pub(crate) enum Command {
         /// True where unfinished events do not stand in the way.
         force: bool,
     },
+    /// Drop a stream's oldest entries.
+    Trim(Trim),
+    /// Drop single entries of a stream.
+    DeleteEntries {
+        /// From which stream.
+        stream: StreamRef,
+        /// Which.
+        places: Vec<Place>,
+    },
+    /// Do something, or repeat what it was answered.
+    Once {
+        /// Under which key.
+        slot: IdempotencySlot,
+        /// What to do.
+        command: Box<Command>,
+    },
     /// A dead delivery begins a new round.
     Redrive {
         /// Which event.
@@ -179,4 +195,15 @@ pub(crate) enum Said {
     GiveBack,
     /// A heartbeat of this length, or the queue's default.
     Extend(Option<LeaseSeconds>),
+}
+
+impl Command {
+    /// False for what only looks, or was refused before it was applied: it leaves no trace.
+    pub(crate) fn changes_rows(&self) -> bool {
+        match self {
+            Self::Read(_) | Self::Refused(_) => false,
+            Self::Once { command, .. } => command.changes_rows(),
+            _ => true,
+        }
+    }
 }

@@ -44,7 +44,6 @@ impl Preparer<'_> {
     }
 
     fn command(&self, tables: &impl Tables, op: Op, wall: Timestamp) -> Command {
-        let repeats = op.idempotency.is_some();
         let command = match op.kind {
             OpKind::Append(append) => self.append(append),
             OpKind::Claim(claim) => match claim.hold {
@@ -82,13 +81,16 @@ impl Preparer<'_> {
             }
             OpKind::Admin(AdminOp::Bury { event, queue, reason }) => Command::Bury { event, queue, reason },
             OpKind::Admin(AdminOp::PutKey(key)) => Command::PutKey(key),
-            OpKind::Trim(_)
-            | OpKind::DeleteEntries { .. }
-            | OpKind::SetId { .. }
-            | OpKind::Transfer(_)
-            | OpKind::ScanTransfer(_) => Command::Refused(OpError::Unsupported),
+            OpKind::Trim(trim) => Command::Trim(trim),
+            OpKind::DeleteEntries { stream, places } => Command::DeleteEntries { stream, places },
+            OpKind::SetId { .. } | OpKind::Transfer(_) | OpKind::ScanTransfer(_) => {
+                Command::Refused(OpError::Unsupported)
+            }
         };
-        if repeats { Command::Refused(OpError::Unsupported) } else { command }
+        match op.idempotency {
+            Some(slot) => Command::Once { slot, command: Box::new(command) },
+            None => command,
+        }
     }
 
     fn append(&self, append: Append) -> Command {

@@ -14,9 +14,9 @@ use crate::txn::{Reading, StreamRef};
 
 mod words;
 use words::{
-    get_append, get_changes, get_claimant, get_from, get_lease, get_queue, get_reason, get_said,
-    get_stream_changes, put_append, put_changes, put_claimant, put_from, put_queue, put_said,
-    put_stream_changes, put_text, put_u32,
+    get_append, get_changes, get_claimant, get_from, get_lease, get_place, get_queue, get_reason, get_said,
+    get_slot, get_stream_changes, get_trim, put_append, put_changes, put_claimant, put_from, put_place,
+    put_queue, put_said, put_slot, put_stream_changes, put_text, put_trim, put_u32,
 };
 
 /// Appends `txn`. Reads and refusals change nothing and leave no trace.
@@ -94,7 +94,15 @@ fn put_command(enc: &mut Enc, command: &Command) {
         Command::DeleteStream { stream, force } => {
             enc.u8(14).bytes(&stream.0).flag(*force);
         }
-        Command::Read(_) | Command::Refused(_) => {}
+        Command::Trim(trim) => put_trim(enc.u8(15), trim),
+        Command::DeleteEntries { stream, places } => {
+            enc.u8(16).bytes(&stream.0).list(places, |enc, place| put_place(enc, *place));
+        }
+        Command::Once { slot, command } if command.changes_rows() => {
+            put_slot(enc.u8(17), slot);
+            put_command(enc, command);
+        }
+        Command::Once { .. } | Command::Read(_) | Command::Refused(_) => {}
     }
 }
 
@@ -142,6 +150,9 @@ fn get_command(dec: &mut Dec) -> Option<Command> {
         12 => Command::Tend { rows: dec.u64()? },
         13 => Command::Reset { queue: get_queue(dec)?, from: get_from(dec)? },
         14 => Command::DeleteStream { stream: StreamRef(dec.bytes()?), force: dec.flag()? },
+        15 => Command::Trim(get_trim(dec)?),
+        16 => Command::DeleteEntries { stream: StreamRef(dec.bytes()?), places: dec.list(get_place)? },
+        17 => Command::Once { slot: get_slot(dec)?, command: Box::new(get_command(dec)?) },
         _ => return None,
     })
 }

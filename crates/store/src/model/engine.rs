@@ -71,8 +71,11 @@ impl Model {
         let (version, before) = (world.version, world.clone());
         let mut ops = vec![Err(OpError::Undone); txn.ops.len()];
         for (at, (op, draw)) in txn.ops.iter().zip(draws).enumerate() {
-            let is_plain = txn.watch.is_empty() && op.idempotency.is_none();
-            ops[at] = if is_plain { world.apply(&op.kind, draw, now) } else { Err(OpError::Unsupported) };
+            ops[at] = match &op.idempotency {
+                _ if !txn.watch.is_empty() => Err(OpError::Unsupported),
+                Some(slot) => world.once(slot, &op.kind, draw, now),
+                None => world.apply(&op.kind, draw, now),
+            };
             if txn.all_or_nothing && ops[at].is_err() {
                 ops[..at].fill(Err(OpError::Undone));
                 *world = before;

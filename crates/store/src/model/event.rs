@@ -67,6 +67,8 @@ pub(super) struct Event {
     pub(super) placed: Option<(u64, Place)>,
     /// True while its entry is in the stream for all to see.
     pub(super) in_stream: bool,
+    /// True while its `expires_at` is still to be looked at.
+    pub(super) may_expire: bool,
     /// One for each queue that deals with it.
     pub(super) dealings: Vec<Dealing>,
 }

@@ -117,6 +117,7 @@ impl World {
                 self.streams[stream].is_gone = true;
                 let before = self.events.len();
                 self.events.retain(|event| event.stream != stream);
+                self.firsts.retain(|first| first.stream != stream);
                 gone += before - self.events.len() + 1;
             }
         }

@@ -9,6 +9,8 @@ mod engine;
 mod event;
 mod group;
 mod keep;
+mod leave;
+mod once;
 mod publish;
 mod settle;
 mod streams;

@@ -7,9 +7,10 @@ use naven_api::limits::PLACES_PER_OP_MAX;
 use naven_core::Now;
 
 use super::event::{Dealing, Event, Stand};
+use super::once::shown;
 use super::world::{Answer, World};
 use crate::reply::{OpError, OpReply};
-use crate::txn::{Append, DedupeSpace, Due, Place, Target};
+use crate::txn::{Append, Due, Place, Target};
 
 impl World {
     /// The stream that an event goes to, and the queue that it is for, if it is for one.
@@ -27,6 +28,9 @@ impl World {
     pub(super) fn append(&mut self, append: &Append, now: Now) -> Answer {
         let (stream, only) = self.destination(&append.to)?;
         self.place_due(stream, now, PLACES_PER_OP_MAX);
+        if let Some(first) = append.dedupe.as_ref().and_then(|key| self.first_of_key(stream, key, now)) {
+            return Ok(OpReply::Deduped(Box::new(first)));
+        }
         let scheduled_at = match append.due {
             Due::Now => now.wall,
             Due::In(delay) => now.wall.plus_ms(delay.as_ms()),
@@ -37,7 +41,6 @@ impl World {
         self.streams[stream].arrivals += 1;
         let arrival = self.streams[stream].arrivals;
         let number = ((stream as u128 + 1) << 56) | u128::from(arrival);
-        let http_key = append.dedupe.as_ref().filter(|key| key.space == DedupeSpace::Http);
         let is_behind = self.due_unplaced(stream, now).next().is_some();
         self.events.push(Event {
             id: EventId::new(now.wall.as_ms(), number),
@@ -50,13 +53,17 @@ impl World {
             scheduled_at,
             due,
             expires_at: append.expires_at,
-            dedupe_key: http_key.map(|key| String::from_utf8_lossy(&key.key).into_owned()),
+            dedupe_key: append.dedupe.as_ref().and_then(shown),
             max_attempts: append.max_attempts,
             placed: None,
             in_stream: false,
+            may_expire: append.expires_at.is_some(),
             dealings: readers.iter().map(|&queue| Dealing { queue, stand: Stand::Unread }).collect(),
         });
         let at = self.events.len() - 1;
+        if let Some(key) = &append.dedupe {
+            self.remember_key(stream, key, at, now);
+        }
         if due <= now.wall && !is_behind {
             self.place(at, now);
         }

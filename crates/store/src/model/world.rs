@@ -7,6 +7,7 @@ use naven_api::{EventId, QueueId};
 use naven_core::{LeaseTime, Now, Policy, Step};
 
 use super::event::{Event, Queue, Stand, Stream};
+use super::once::{Answered, First};
 use crate::key::KeyRecord;
 use crate::queue::QueueRef;
 use crate::reply::{OpError, OpReply, Refused};
@@ -24,6 +25,10 @@ pub(super) struct World {
     pub(super) queues: Vec<Queue>,
     /// In the order in which they were published.
     pub(super) events: Vec<Event>,
+    /// First events of dedupe keys.
+    pub(super) firsts: Vec<First>,
+    /// Answers to idempotency keys.
+    pub(super) answered: Vec<Answered>,
     pub(super) token_key: TokenKey,
 }
 
@@ -32,7 +37,8 @@ pub(super) type Answer = Result<OpReply, OpError>;
 impl World {
     pub(super) fn new(token_key: TokenKey) -> Self {
         let (streams, queues, events, keys) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { version: 0, woken: Vec::new(), keys, streams, queues, events, token_key }
+        let (firsts, answered, woken) = (Vec::new(), Vec::new(), Vec::new());
+        Self { version: 0, woken, keys, streams, queues, events, firsts, answered, token_key }
     }
 
     pub(super) fn apply(&mut self, kind: &OpKind, draw: u128, now: Now) -> Answer {
@@ -53,10 +59,9 @@ impl World {
                 Ok(OpReply::Done)
             }
             OpKind::Admin(op) => self.admin(op, now),
-            OpKind::Trim(_) | OpKind::DeleteEntries { .. } | OpKind::SetId { .. } => {
-                Err(OpError::Unsupported)
-            }
-            OpKind::Transfer(_) | OpKind::ScanTransfer(_) => Err(OpError::Unsupported),
+            OpKind::Trim(trim) => self.trim(trim, now),
+            OpKind::DeleteEntries { stream, places } => self.delete_entries(stream, places, now),
+            OpKind::SetId { .. } | OpKind::Transfer(_) | OpKind::ScanTransfer(_) => Err(OpError::Unsupported),
         }
     }
 
@@ -75,9 +80,11 @@ impl World {
             }
         }
         self.woken.extend(self.queues.iter().filter(|queue| queue.is_open()).map(|queue| queue.id));
+        left -= self.expire_events(now, left);
         left -= self.forget_dead(now, left);
         left -= self.forget_outcomes(now, left);
         left = left.saturating_sub(self.purge(now));
+        left = left.saturating_sub(self.forget_keys(now));
         rows - left
     }
 

@@ -6,12 +6,13 @@ use bytes::Bytes;
 use naven_api::limits::PLACES_PER_OP_MAX;
 
 use super::context::Context;
+use super::dedupe::shown;
 use crate::embedded::rows::body::BodyRow;
 use crate::embedded::rows::key::{self, Arrival, QueueNo, StreamNo};
 use crate::embedded::rows::stream::StreamRow;
 use crate::embedded::tables::{Table, Tables};
 use crate::reply::{OpError, OpReply};
-use crate::txn::{Append, DedupeSpace, Due, Target};
+use crate::txn::{Append, Due, Target};
 
 /// Where an event goes.
 struct Destination {
@@ -27,12 +28,16 @@ impl<T: Tables> Context<'_, T> {
     pub(super) fn append(&mut self, append: &Append) -> Result<OpReply, OpError> {
         let Destination { stream, stream_row, only, sole } = self.destination(&append.to)?;
         self.place_due(stream, PLACES_PER_OP_MAX as u64);
+        if let Some(first) =
+            append.dedupe.as_ref().and_then(|key| self.first_of_key(stream, &stream_row, key))
+        {
+            return Ok(OpReply::Deduped(Box::new(first)));
+        }
         let scheduled_at = match append.due {
             Due::Now => self.now.wall,
             Due::In(delay) => self.now.wall.plus_ms(delay.as_ms()),
             Due::At(at) => at,
         };
-        let http_key = append.dedupe.as_ref().filter(|key| key.space == DedupeSpace::Http);
         let mut row = BodyRow {
             created_at: self.now.wall,
             scheduled_at,
@@ -40,17 +45,35 @@ impl<T: Tables> Context<'_, T> {
             placed: None,
             only,
             expires_at: append.expires_at,
-            dedupe_key: http_key.map(|key| String::from_utf8_lossy(&key.key).into_owned()),
+            dedupe_key: append.dedupe.as_ref().and_then(shown),
             max_attempts: append.max_attempts,
             headers: append.headers.clone(),
             body: Some(append.body.clone()),
         };
+        let arrival = self.arrive(stream, only, &mut row);
+        let mut view = self.bare_event_view(stream, &stream_row, arrival, &row);
+        if let Some(key) = &append.dedupe {
+            self.remember_key(stream, &stream_row, key, (view.id, scheduled_at));
+        }
+        // Where it goes to several queues, none is looked at: publishing costs the same for all.
+        let sole = sole.and_then(|no| Some((self.queue(no)?, no)));
+        view.deliveries = sole
+            .and_then(|(queue, no)| {
+                Some(self.delivery_view(&queue, &row, self.dealing(no, &queue, arrival, &row)?))
+            })
+            .into_iter()
+            .collect();
+        Ok(OpReply::Event(Box::new(view)))
+    }
+
+    /// Stores an event and gives it its place, if it is due.
+    fn arrive(&mut self, stream: StreamNo, only: Option<QueueNo>, row: &mut BodyRow) -> Arrival {
         let mut head = self.head(stream);
         head.arrival += 1;
         let arrival = Arrival(head.arrival);
         // Where more is due than one operation may place, this one waits behind it.
         if row.due <= self.now.wall && !self.has_due(stream) {
-            self.place(stream, &mut head, arrival, &mut row);
+            self.place(stream, &mut head, arrival, row);
         } else {
             let mut value = Bytes::new();
             match only {
@@ -63,19 +86,13 @@ impl<T: Tables> Context<'_, T> {
             // Whoever waits learns how long to sleep.
             self.hint_reader(stream, only);
             self.tables.put(Table::Waiting, &key::at_wall(stream.0, row.due, arrival), value);
-            self.put_body(stream, arrival, &row);
+            self.put_body(stream, arrival, row);
         }
         self.put_head(stream, &head);
-        let mut view = self.bare_event_view(stream, &stream_row, arrival, &row);
-        // Where it goes to several queues, none is looked at: publishing costs the same for all.
-        let sole = sole.and_then(|no| Some((self.queue(no)?, no)));
-        view.deliveries = sole
-            .and_then(|(queue, no)| {
-                Some(self.delivery_view(&queue, &row, self.dealing(no, &queue, arrival, &row)?))
-            })
-            .into_iter()
-            .collect();
-        Ok(OpReply::Event(Box::new(view)))
+        if let Some(at) = row.expiry() {
+            self.tables.put(Table::Expire, &key::at_wall(stream.0, at, arrival), Bytes::new());
+        }
+        arrival
     }
 
     fn destination(&self, to: &Target) -> Result<Destination, OpError> {

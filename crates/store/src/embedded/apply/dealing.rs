@@ -59,8 +59,9 @@ impl<T: Tables> Context<'_, T> {
         if self.has(Table::Lane, no.0, placed.n) {
             return Some(Dealing::InLane);
         }
-        let is_unread =
-            self.is_above_cursor(no, queue, placed.n) && self.has(Table::Entry, queue.stream.0, placed.n);
+        let is_unread = self.is_above_cursor(no, queue, placed.n)
+            && self.has(Table::Entry, queue.stream.0, placed.n)
+            && !self.has(Table::Aside, no.0, placed.n);
         is_unread.then_some(Dealing::Unread)
     }
 

@@ -140,6 +140,7 @@ impl<T: Tables> Context<'_, T> {
         if gone >= most {
             return (gone, false);
         }
+        self.forget_keys_of(no);
         self.tables.delete(Table::Stream, &key::number(no.0));
         self.tables.delete(Table::Head, &key::number(no.0));
         (gone + 1, true)

@@ -73,7 +73,7 @@ fn undone(mut replies: Vec<Result<OpReply, OpError>>, commands: usize) -> Vec<Re
 }
 
 impl<T: Tables> Context<'_, T> {
-    fn run(&mut self, command: &Command, tended: &mut (u64, bool)) -> Result<OpReply, OpError> {
+    pub(super) fn run(&mut self, command: &Command, tended: &mut (u64, bool)) -> Result<OpReply, OpError> {
         match command {
             Command::Append(append) => self.append(append),
             Command::Claim { queue, hold, max, max_bytes, consumer } => {
@@ -93,6 +93,9 @@ impl<T: Tables> Context<'_, T> {
                 self.redrive(*event, queue.as_ref(), *reset_attempts)
             }
             Command::Bury { event, queue, reason } => self.bury(*event, queue.as_ref(), *reason),
+            Command::Trim(trim) => self.trim(trim),
+            Command::DeleteEntries { stream, places } => self.delete_entries(stream, places),
+            Command::Once { slot, command } => self.once(slot, command, tended),
             Command::PutKey(key) => self.store_key(key),
             Command::Tend { rows } => {
                 *tended = self.tend(*rows);

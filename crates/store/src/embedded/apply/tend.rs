@@ -15,8 +15,16 @@ impl<T: Tables> Context<'_, T> {
     /// Does what is due in every queue and stream. Answers how many rows moved and whether more may
     /// wait.
     pub(super) fn tend(&mut self, most: u64) -> (u64, bool) {
-        let rounds: [fn(&mut Self, u64) -> u64; 5] =
-            [Self::tend_places, Self::tend_deliveries, Self::tend_dead, Self::tend_outcomes, Self::purge];
+        let rounds: [fn(&mut Self, u64) -> u64; 8] = [
+            Self::tend_places,
+            Self::tend_deliveries,
+            Self::tend_expired,
+            Self::tend_dead,
+            Self::tend_outcomes,
+            Self::purge,
+            Self::forget_dedupe_keys,
+            Self::forget_answers,
+        ];
         let mut moved = 0;
         for round in rounds {
             moved += round(self, most - moved);
@@ -58,7 +66,7 @@ impl<T: Tables> Context<'_, T> {
 
     /// The numbers that own a row of `table` whose instant has come, in their order. One step for
     /// each owner that has rows at all; one without any costs nothing.
-    fn owners_due(&self, table: Table) -> Vec<u32> {
+    pub(super) fn owners_due(&self, table: Table) -> Vec<u32> {
         let mut owners = self.owners(table);
         owners.retain(|&(_, instant)| has_come(table, instant, self.now));
         owners.into_iter().map(|(owner, _)| owner).collect()

@@ -11,7 +11,9 @@ use crate::embedded::rows::codec::{Dec, Enc};
 use crate::embedded::rows::key::QueueNo;
 use crate::embedded::rows::queue::{get_backoff, put_backoff};
 use crate::queue::{QueueChanges, QueueRef, Retention, StreamChanges};
-use crate::txn::{Append, DedupeKey, DedupeSpace, Due, From, Place, StreamRef, Target};
+use crate::txn::{
+    Append, DedupeKey, DedupeSpace, Due, From, IdempotencySlot, Keep, Place, StreamRef, Target, Trim,
+};
 
 pub(super) fn put_append(enc: &mut Enc, append: &Append) {
     match &append.to {
@@ -69,8 +71,51 @@ pub(super) fn put_from(enc: &mut Enc, from: From) {
         From::New => enc.u8(0),
         From::Start => enc.u8(1),
         From::Time(at) => enc.u8(2).i64(at.as_ms()),
-        From::After(place) => enc.u8(3).u64(place.ms).u64(place.seq),
+        From::After(place) => {
+            put_place(enc.u8(3), place);
+            enc
+        }
     };
+}
+
+pub(super) fn put_place(enc: &mut Enc, place: Place) {
+    enc.u64(place.ms).u64(place.seq);
+}
+
+pub(super) fn get_place(dec: &mut Dec) -> Option<Place> {
+    Some(Place { ms: dec.u64()?, seq: dec.u64()? })
+}
+
+pub(super) fn put_trim(enc: &mut Enc, trim: &Trim) {
+    enc.bytes(&trim.stream.0);
+    match trim.keep {
+        Keep::Newest(count) => {
+            enc.u8(0).u64(count);
+        }
+        Keep::From(place) => put_place(enc.u8(1), place),
+    }
+    enc.option(trim.limit, |enc, limit| {
+        enc.u64(limit);
+    });
+}
+
+pub(super) fn get_trim(dec: &mut Dec) -> Option<Trim> {
+    let stream = StreamRef(dec.bytes()?);
+    let keep = match dec.u8()? {
+        0 => Keep::Newest(dec.u64()?),
+        1 => Keep::From(get_place(dec)?),
+        _ => return None,
+    };
+    Some(Trim { stream, keep, limit: dec.option(Dec::u64)? })
+}
+
+pub(super) fn put_slot(enc: &mut Enc, slot: &IdempotencySlot) {
+    enc.bytes(&slot.scope).bytes(&slot.key).bytes(&slot.fingerprint);
+}
+
+pub(super) fn get_slot(dec: &mut Dec) -> Option<IdempotencySlot> {
+    let (scope, key) = (dec.bytes()?, dec.bytes()?);
+    Some(IdempotencySlot { scope, key, fingerprint: dec.bytes()?.as_ref().try_into().ok()? })
 }
 
 pub(super) fn get_from(dec: &mut Dec) -> Option<From> {
@@ -78,7 +123,7 @@ pub(super) fn get_from(dec: &mut Dec) -> Option<From> {
         0 => From::New,
         1 => From::Start,
         2 => From::Time(Timestamp::from_ms(dec.i64()?)),
-        3 => From::After(Place { ms: dec.u64()?, seq: dec.u64()? }),
+        3 => From::After(get_place(dec)?),
         _ => return None,
     })
 }

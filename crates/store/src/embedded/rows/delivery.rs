@@ -118,7 +118,8 @@ fn get_outcome(dec: &mut Dec) -> Option<Outcome> {
     })
 }
 
-fn put_past(enc: &mut Enc, past: &Past) {
+/// Appends one past hold.
+pub(crate) fn put_past(enc: &mut Enc, past: &Past) {
     enc.u64(past.fence).option(past.consumer.as_deref(), |enc, name| {
         enc.text(name);
     });
@@ -132,7 +133,8 @@ fn put_past(enc: &mut Enc, past: &Past) {
     });
 }
 
-fn get_past(dec: &mut Dec) -> Option<Past> {
+/// Reads one past hold.
+pub(crate) fn get_past(dec: &mut Dec) -> Option<Past> {
     Some(Past {
         fence: dec.u64()?,
         consumer: dec.option(Dec::text)?,

@@ -5,6 +5,8 @@
 use naven_api::Timestamp;
 use naven_core::LeaseTime;
 
+use crate::txn::{DedupeKey, DedupeSpace, IdempotencySlot};
+
 /// A stream's number: 24 bits, never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct StreamNo(pub(crate) u32);
@@ -78,6 +80,37 @@ pub(crate) fn closing_stream(stream: StreamNo) -> [u8; 20] {
     timed(CLOSING_STREAM, i64::MIN, Arrival(stream.0.into()))
 }
 
+/// `stream, space, key`: a dedupe key. The length of a producer's name keeps one from another.
+pub(crate) fn dedupe(stream: StreamNo, dedupe: &DedupeKey) -> Vec<u8> {
+    let mut key = number(stream.0).to_vec();
+    match &dedupe.space {
+        DedupeSpace::Http => key.push(0),
+        DedupeSpace::Producer(name) => {
+            key.push(1);
+            key.extend_from_slice(&(name.len() as u64).to_be_bytes());
+            key.extend_from_slice(name);
+        }
+    }
+    key.extend_from_slice(&dedupe.key);
+    key
+}
+
+/// `scope, key`: an idempotency key. The length of the scope keeps one from another.
+pub(crate) fn idem(slot: &IdempotencySlot) -> Vec<u8> {
+    let length = (slot.scope.len() as u64).to_be_bytes();
+    [&length[..], &slot.scope, &slot.key].concat()
+}
+
+/// `until, scope, key`.
+pub(crate) fn idem_until(until: Timestamp, idem: &[u8]) -> Vec<u8> {
+    [&sortable(until.as_ms())[..], idem].concat()
+}
+
+/// The first key at which nothing ends at or before `now`.
+pub(crate) fn idem_past(now: Timestamp) -> [u8; 8] {
+    sortable(now.as_ms().saturating_add(1))
+}
+
 /// `number, counter`: bodies by arrival, entries and deliveries by entry number.
 pub(crate) fn counted(owner: u32, count: u64) -> [u8; 12] {
     let mut key = [0; 12];
@@ -95,10 +128,14 @@ pub(crate) fn count_of(key: &[u8]) -> u64 {
 pub(crate) fn timed(owner: u32, instant: i64, arrival: Arrival) -> [u8; 20] {
     let mut key = [0; 20];
     key[..4].copy_from_slice(&owner.to_be_bytes());
-    // The sign bit is turned, so that instants before 1970 sort first.
-    key[4..12].copy_from_slice(&((instant as u64) ^ (1 << 63)).to_be_bytes());
+    key[4..12].copy_from_slice(&sortable(instant));
     key[12..].copy_from_slice(&arrival.0.to_be_bytes());
     key
+}
+
+/// An instant as eight bytes. The sign bit is turned, so that those before 1970 sort first.
+fn sortable(instant: i64) -> [u8; 8] {
+    ((instant as u64) ^ (1 << 63)).to_be_bytes()
 }
 
 /// The instant and arrival of such a key.

@@ -1,7 +1,9 @@
 //! The engine's rows: what the tables' bytes mean.
 
+pub(crate) mod answer;
 pub(crate) mod body;
 pub(crate) mod codec;
+pub(crate) mod dedupe;
 pub(crate) mod delivery;
 pub(crate) mod key;
 pub(crate) mod queue;

@@ -83,11 +83,8 @@ impl StreamRow {
     pub(crate) fn encode(&self) -> Bytes {
         let mut enc = Enc::default();
         enc.bytes(&self.name);
-        enc.u8(match self.settings.retention {
-            Retention::Consumed => 0,
-            Retention::Trim => 1,
-        });
-        enc.u32(self.settings.dedupe_window_seconds).i64(self.created_at.as_ms());
+        put_stream_settings(&mut enc, self.settings);
+        enc.i64(self.created_at.as_ms());
         enc.option(self.closed, |enc, at| {
             enc.i64(at.as_ms());
         });
@@ -99,17 +96,31 @@ impl StreamRow {
     pub(crate) fn decode(bytes: Bytes) -> Option<Self> {
         let mut dec = Dec(bytes);
         let name = dec.bytes()?;
-        let retention = match dec.u8()? {
-            0 => Retention::Consumed,
-            1 => Retention::Trim,
-            _ => return None,
-        };
-        let settings = StreamSettings { retention, dedupe_window_seconds: dec.u32()? };
+        let settings = get_stream_settings(&mut dec)?;
         let created_at = Timestamp::from_ms(dec.i64()?);
         let closed = dec.option(Dec::i64)?.map(Timestamp::from_ms);
         let queues = dec.u32()?;
         dec.end(Self { name, settings, created_at, closed, queues })
     }
+}
+
+/// Appends a stream's settings.
+pub(crate) fn put_stream_settings(enc: &mut Enc, settings: StreamSettings) {
+    enc.u8(match settings.retention {
+        Retention::Consumed => 0,
+        Retention::Trim => 1,
+    });
+    enc.u32(settings.dedupe_window_seconds);
+}
+
+/// Reads a stream's settings.
+pub(crate) fn get_stream_settings(dec: &mut Dec) -> Option<StreamSettings> {
+    let retention = match dec.u8()? {
+        0 => Retention::Consumed,
+        1 => Retention::Trim,
+        _ => return None,
+    };
+    Some(StreamSettings { retention, dedupe_window_seconds: dec.u32()? })
 }
 
 impl Head {
