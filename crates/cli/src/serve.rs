@@ -156,6 +156,7 @@ fn exit_of(error: &StorageError) -> Exit {
         | StorageError::Older { .. }
         | StorageError::OpenToOthers { .. }
         | StorageError::Damage { .. }
+        | StorageError::DamagedRow { .. }
         | StorageError::Record { .. } => Exit::NotOurs,
         StorageError::NoRoom(_) => Exit::NoRoom,
         StorageError::Disk(_) | StorageError::Closed => Exit::Storage,

@@ -24,9 +24,6 @@ use super::window::Window;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How long the copying of a file rests between two pieces.
 const PIECE_AFTER: Duration = Duration::from_millis(5);
-/// How long a full disk is left alone.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
-
 /// A window that was closed, and what the cold store is of once it is written.
 pub(super) struct Job {
     pub(super) window: Arc<Window>,
@@ -69,15 +66,7 @@ impl Checkpointer {
         loop {
             let pause = if self.cold.is_compacting() { PIECE_AFTER } else { LOOK_EVERY };
             match asked.recv_timeout(pause) {
-                Ok(Ask::Write(job)) => {
-                    while !self.write(&job)? {
-                        match asked.recv_timeout(RETRY_AFTER) {
-                            Err(RecvTimeoutError::Timeout) => {}
-                            Ok(Ask::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                            Ok(Ask::Write(_)) => unreachable!("one window is closed at a time"),
-                        }
-                    }
-                }
+                Ok(Ask::Write(job)) => self.write(job)?,
                 Ok(Ask::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -92,30 +81,37 @@ impl Checkpointer {
         }
         if self.cold.compact_piece()? {
             self.supply.void();
-            let reader = self.cold.reader()?.map(Arc::new);
-            self.supply.put((reader, self.upto()), false);
+            self.hand_out(self.supply.is_stuck())?;
         }
         Ok(())
     }
 
-    /// Writes a window and hands out a reader of what is there now. False where there is no room.
-    fn write(&mut self, job: &Job) -> Result<bool, StorageError> {
+    /// Writes a window, and hands out a reader of what is there now. Where there is no room the window
+    /// is given up: the tables take it back, and come again with what has changed meanwhile.
+    fn write(&mut self, job: Job) -> Result<(), StorageError> {
         let previous = self.upto();
-        let is_stuck = match self.cold.write(&job.window, job.applied) {
+        let written = self.cold.write(&job.window, job.applied);
+        drop(job);
+        let is_stuck = match written {
             Ok(()) => {
                 self.closed.recycle_below(previous)?;
-                false
+                !self.cold.keep_reserve()? && !self.cold.has_room_inside()?
             }
             Err(StorageError::Disk(error)) if error.is_no_room() => {
                 tracing::warn!("no room for a checkpoint: {error}");
                 self.supply.void();
+                self.cold.let_reserve_go()?;
                 true
             }
             Err(error) => return Err(error),
         };
+        self.hand_out(is_stuck)
+    }
+
+    fn hand_out(&mut self, is_stuck: bool) -> Result<(), StorageError> {
         let reader = self.cold.reader()?.map(Arc::new);
         self.supply.put((reader, self.upto()), is_stuck);
-        Ok(!is_stuck)
+        Ok(())
     }
 
     fn upto(&self) -> Lsn {

@@ -14,6 +14,7 @@ mod compact;
 mod damage;
 mod file;
 mod read;
+mod reserve;
 mod row;
 mod write;
 
@@ -25,7 +26,7 @@ use redb::{Database, ReadableDatabase, TableDefinition};
 
 use super::disk::{Disk, DiskResult, Site};
 use super::log::Lsn;
-use super::meta::StoreId;
+use super::meta::{Meta, StoreId};
 use super::storage_error::StorageError;
 use super::tables::Table;
 use super::window::Window;
@@ -68,6 +69,9 @@ pub(crate) struct Cold {
     live_bytes: u64,
     /// A smaller file in the making.
     compaction: Option<Compaction>,
+    /// Length of the log's segments, which says how large the store's disk is.
+    segment_bytes: u64,
+    has_reserve: bool,
 }
 
 impl Cold {
@@ -75,9 +79,19 @@ impl Cold {
     ///
     /// # Errors
     /// `Damage`, `Newer`; `Disk`.
-    pub(crate) fn open(disk: Arc<dyn Disk>, store: StoreId) -> Result<Self, StorageError> {
+    pub(crate) fn open(disk: Arc<dyn Disk>, meta: &Meta) -> Result<Self, StorageError> {
         let (database, compaction, applied) = (None, None, Applied::default());
-        let mut cold = Self { disk, store, database, applied, live_bytes: 0, compaction };
+        let (store, segment_bytes) = (meta.store, meta.segment_bytes);
+        let mut cold = Self {
+            disk,
+            store,
+            database,
+            applied,
+            live_bytes: 0,
+            compaction,
+            segment_bytes,
+            has_reserve: false,
+        };
         // What a making that was cut short has left.
         remove(&*cold.disk, Site("cold.clean"), &format!("{COLD_FILE}.new"))?;
         cold.reopen()?;

@@ -170,6 +170,20 @@ pub trait DiskFile: Send + Sync {
     fn set_len(&self, site: Site, len: u64) -> DiskResult<()>;
 }
 
+impl dyn Disk {
+    /// The length of a file; none where it is not there.
+    ///
+    /// # Errors
+    /// Whatever the file system says.
+    pub fn len_of(&self, site: Site, name: &str) -> DiskResult<Option<u64>> {
+        match self.open(site, name) {
+            Ok(file) => file.len(site).map(Some),
+            Err(error) if error.is_missing() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
 impl dyn DiskFile {
     /// The whole file, which must not be longer than `max` bytes.
     ///

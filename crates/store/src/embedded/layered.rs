@@ -24,11 +24,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::cold::{Applied, ColdReader, ReadFailed};
+use super::cold::{Applied, ColdReader, ReadFailed, Reads};
 use super::rows::key::past_number;
 use super::storage_error::StorageError;
 use super::supply::Supply;
-use super::tables::{Before, Order, RamTables, Table, Tables, Visit};
+use super::tables::{Before, Kept, Order, RamTables, Table, Tables, Visit};
 use super::window::Window;
 use merge::{Found, Merge, OWNER_BYTES, Span, owner_of};
 
@@ -98,12 +98,17 @@ impl Layered {
         window
     }
 
-    /// Takes the window back that was closed last and could not be written. Nothing may have been
-    /// applied meanwhile.
-    pub(crate) fn thaw(&mut self, window: Arc<Window>) {
-        assert_eq!(self.open.rows(), 0, "nothing was applied meanwhile");
-        self.frozen = None;
-        self.open = Arc::into_inner(window).expect("nobody else holds a window that is not being written");
+    /// Takes the window back that was closed last and could not be written: what changed since is the
+    /// newer word on its rows.
+    pub(crate) fn take_back_window(&mut self) {
+        let Some((window, _)) = self.frozen.take() else { return };
+        for table in Table::ALL {
+            for (key, row) in window.rows_of(table) {
+                if self.open.get(table, key).is_none() {
+                    self.open.set(table, key, row.cloned());
+                }
+            }
+        }
     }
 
     /// Reads from `cold` from here on, which holds everything up to `upto`.
@@ -131,14 +136,21 @@ impl Layered {
         }
     }
 
-    fn cold_get(&self, table: Table, key: &[u8]) -> Option<Bytes> {
+    /// The answer of a read of the cold store, from a newer reader where the present one is stale; none
+    /// where there is no cold store.
+    fn from_cold<R>(&self, read: impl Fn(&ColdReader) -> Reads<Option<R>>) -> Option<R> {
         loop {
             let cold = self.cold.borrow().clone()?;
-            match cold.get(table, key) {
-                Ok(row) => return row,
+            match read(&cold) {
+                Ok(answer) => return answer,
                 Err(failed) => self.heal(failed),
             }
         }
+    }
+
+    /// What the layers over the cold store say of a row.
+    fn said(&self, table: Table, key: &[u8]) -> Option<&Option<Bytes>> {
+        self.layers().find_map(|window| window.get(table, key))
     }
 
     fn floor(&self, table: Table, owner: Owner) -> Option<Box<[u8]>> {
@@ -227,8 +239,16 @@ impl Tables for Layered {
         if table.is_resident() {
             return self.resident.get(table, key);
         }
-        let said = self.layers().find_map(|window| window.get(table, key));
-        said.map_or_else(|| self.cold_get(table, key), Clone::clone)
+        let said = self.said(table, key);
+        said.map_or_else(|| self.from_cold(|cold| cold.get(table, key)), Clone::clone)
+    }
+
+    fn find(&self, table: Table, key: &[u8]) -> Option<Kept> {
+        if table.is_resident() {
+            return self.resident.find(table, key);
+        }
+        let said = self.said(table, key).map(|row| row.clone().map(Kept::Whole));
+        said.unwrap_or_else(|| self.from_cold(|cold| cold.find(table, key)))
     }
 
     fn put(&mut self, table: Table, key: &[u8], value: Bytes) {

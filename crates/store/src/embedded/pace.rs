@@ -80,8 +80,10 @@ impl Checkpoints {
         let window = tables.open();
         let is_old = now.lease.as_ms().saturating_sub(self.closed_ms) >= self.pace.age_ms;
         let is_time = self.pace.is_reached(window.rows(), window.bytes()) || (is_old && window.rows() > 0);
-        // On a full disk a checkpoint without a change gives back the log that only the last needed.
-        let gives_back = is_old && commit.is_full() && commit.closed().upto() > 0;
+        // On a full disk a checkpoint without a change gives back the log that only the last needed, and
+        // shows whether there is room again.
+        let gives_back =
+            is_old && (self.supply.is_stuck() || (commit.is_full() && commit.closed().upto() > 0));
         if (is_time || gives_back) && tables.frozen_upto().is_none() {
             self.closed_ms = now.lease.as_ms();
             self.close_window(tables, commit, at);
@@ -105,22 +107,29 @@ impl Checkpoints {
         at: Applied,
         failed: &AtomicBool,
     ) -> Option<Lsn> {
-        let goes_on = || !failed.load(Ordering::Acquire) && !self.supply.is_stuck();
-        for closes in [true, false] {
-            while tables.frozen_upto().is_some() && goes_on() && self.supply.wait(LOOK_EVERY) {
+        let wait = |tables: &mut Layered| {
+            while tables.frozen_upto().is_some()
+                && !failed.load(Ordering::Acquire)
+                && self.supply.wait(LOOK_EVERY)
+            {
                 self.take(tables);
             }
-            if closes && tables.frozen_upto().is_none() {
-                self.close_window(tables, commit, at);
-            }
+            tables.frozen_upto().is_none()
+        };
+        if !wait(tables) {
+            return None;
         }
-        tables.frozen_upto().is_none().then_some(at.lsn)
+        self.close_window(tables, commit, at);
+        (wait(tables) && tables.open().rows() == 0).then_some(at.lsn)
     }
 
     /// Reads from the newest state of the cold store from here on.
     fn take(&self, tables: &mut Layered) {
         if let Some((reader, upto)) = self.supply.take() {
             tables.rest_on(reader, upto);
+            if self.supply.is_stuck() {
+                tables.take_back_window();
+            }
         }
     }
 

@@ -130,7 +130,7 @@ impl Preparer<'_> {
         let no = QueueNo(parsed.route.queue_no);
         let queue = QueueRow::decode(tables.get(Table::Queue, &key::number(no.0))?)?;
         let (stream, arrival) = from_locator(event.locator());
-        let event_row = BodyRow::decode(tables.get(Table::Body, &key::counted(stream.0, arrival.0))?)?;
+        let event_row = BodyRow::of(tables.find(Table::Body, &key::counted(stream.0, arrival.0))?)?;
         let key = key::counted(no.0, event_row.placed?.n.0);
         let row = tables.get(Table::Delivery, &key).or_else(|| tables.get(Table::Outcome, &key))?;
         let (_, held) = delivery::decode(row)?;

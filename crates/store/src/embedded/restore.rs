@@ -33,7 +33,7 @@ impl Restored {
     /// # Errors
     /// `Damage` with file and offset, `Newer`, `Record`, `Disk`.
     pub(super) fn open(disk: Arc<dyn Disk>, meta: &Meta, pace: Pace) -> Result<Self, StorageError> {
-        let mut cold = Cold::open(Arc::clone(&disk), meta.store)?;
+        let mut cold = Cold::open(Arc::clone(&disk), meta)?;
         let supply = Arc::new(Supply::default());
         let reader = cold.reader()?.map(Arc::new);
         let tables = Journaled::new(Layered::load(reader, Arc::clone(&supply))?);
@@ -80,7 +80,7 @@ impl Replaying {
         match self.cold.write(&window, self.last) {
             Ok(()) => tables.rest_on(self.cold.reader()?.map(Arc::new), self.last.lsn),
             Err(StorageError::Disk(error)) if error.is_no_room() => {
-                tables.thaw(window);
+                tables.take_back_window();
                 tables.rest_on(self.cold.reader()?.map(Arc::new), self.cold.applied().lsn);
             }
             Err(error) => return Err(error),

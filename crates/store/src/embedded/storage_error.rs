@@ -9,7 +9,8 @@ use super::disk::DiskError;
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why a data folder cannot be opened or read. The command line ends with 65 for `NotOurs`,
-/// `Newer`, `Older`, `OpenToOthers`, `Damage` and `Record`, 73 for `NoRoom`, 74 for `Disk`, 75 for `InUse`.
+/// `Newer`, `Older`, `OpenToOthers`, `Damage`, `DamagedRow`
+/// and `Record`, 73 for `NoRoom`, 74 for `Disk`, 75 for `InUse`.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
     /// Group or others may write to the folder.
@@ -60,6 +61,15 @@ pub enum StorageError {
         /// At which byte.
         offset: u64,
         /// What was found, and what should be there.
+        what: String,
+    },
+    /// A row of a file that is kept by a library, which does not say at which byte it lies, is not what
+    /// was written.
+    #[error("'{file}' is damaged: {what}")]
+    DamagedRow {
+        /// In which file.
+        file: String,
+        /// Which row.
         what: String,
     },
     /// A record is as it was written, but it was not taken.

@@ -27,14 +27,15 @@ pub(crate) struct Supply {
 struct State {
     /// Not taken yet.
     fresh: Option<Supplied>,
-    /// No window that waits can be written for now: there is no room.
+    /// The last window could not be written, or left no room for the next: there is none.
     is_stuck: bool,
     /// There will be no more.
     is_over: bool,
 }
 
 impl Supply {
-    /// Gives the newest reader; `is_stuck` says that there was no room to write.
+    /// Gives the newest reader; `is_stuck` says that there is no room, and publishes must wait. A window
+    /// that the reader does not hold was then given up.
     pub(crate) fn put(&self, reader: Supplied, is_stuck: bool) {
         let mut state = self.state();
         state.fresh = Some(reader);
@@ -59,7 +60,7 @@ impl Supply {
         self.state().fresh.take()
     }
 
-    /// True while what waits cannot be written for want of room.
+    /// True while there is no room to write more.
     pub(crate) fn is_stuck(&self) -> bool {
         self.state().is_stuck
     }

@@ -136,6 +136,11 @@ pub(crate) trait Tables {
     /// The row under `key`.
     fn get(&self, table: Table, key: &[u8]) -> Option<Bytes>;
 
+    /// The row under `key`, as it was written or not: for whoever can go on without it.
+    fn find(&self, table: Table, key: &[u8]) -> Option<Kept> {
+        self.get(table, key).map(Kept::Whole)
+    }
+
     /// Stores a row, over the one that was there.
     fn put(&mut self, table: Table, key: &[u8], value: Bytes);
 
@@ -150,6 +155,15 @@ pub(crate) trait Tables {
 
     /// The row is again as it was.
     fn take_back(&mut self, table: Table, key: &[u8], before: Before);
+}
+
+/// A row, and whether it is what was written.
+#[derive(Debug)]
+pub(crate) enum Kept {
+    /// It is.
+    Whole(Bytes),
+    /// The disk holds something else.
+    Damaged(Bytes),
 }
 
 /// How a row was before a change, as these tables keep it.
@@ -272,6 +286,10 @@ impl<T: Tables> Journaled<T> {
 impl<T: Tables> Tables for Journaled<T> {
     fn get(&self, table: Table, key: &[u8]) -> Option<Bytes> {
         self.inner.get(table, key)
+    }
+
+    fn find(&self, table: Table, key: &[u8]) -> Option<Kept> {
+        self.inner.find(table, key)
     }
 
     fn put(&mut self, table: Table, key: &[u8], value: Bytes) {

@@ -4,6 +4,7 @@
 //! alone (`log_crash.rs`) and real processes that are killed (`crates/cli/tests`).
 
 mod audit;
+mod damage;
 mod faults;
 mod full;
 mod images;

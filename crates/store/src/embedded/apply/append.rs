@@ -49,6 +49,7 @@ impl<T: Tables> Context<'_, T> {
             max_attempts: append.max_attempts,
             headers: append.headers.clone(),
             body: Some(append.body.clone()),
+            damaged: false,
         };
         let arrival = self.arrive(stream, only, &mut row);
         let mut view = self.bare_event_view(stream, &stream_row, arrival, &row);

@@ -60,8 +60,8 @@ impl<T: Tables> Context<'_, T> {
         while claimed.leases.len() < max as usize && expired < CLAIM_EXPIRED_MAX {
             self.pass_aside(no, queue.stream, &mut progress);
             let Some(pick) = self.pick(no, &queue, &progress) else { break };
-            if pick.row.expires_at.is_some_and(|at| at <= self.now.wall) {
-                self.take(no, &queue, &pick, &Step::Bury(DeadReason::EventExpired), &mut progress);
+            if let Some(reason) = self.of_no_use(&pick.row) {
+                self.take(no, &queue, &pick, &Step::Bury(reason), &mut progress);
                 expired += 1;
                 continue;
             }
@@ -80,6 +80,14 @@ impl<T: Tables> Context<'_, T> {
             claimed.due_in = ms.map(|ms| Duration::from_millis(ms.unsigned_abs()));
         }
         Ok(OpReply::Claimed(claimed))
+    }
+
+    /// Why an event is handed out to nobody, where it is not.
+    fn of_no_use(&self, row: &BodyRow) -> Option<DeadReason> {
+        if row.damaged {
+            return Some(DeadReason::Damaged);
+        }
+        row.expires_at.filter(|&at| at <= self.now.wall).map(|_| DeadReason::EventExpired)
     }
 
     /// The smaller by (due, arrival) of the first delivery that is ready again and the first event

@@ -10,11 +10,11 @@ use bytes::Bytes;
 use naven_api::{EventId, QueueId};
 use naven_core::Now;
 
-use crate::embedded::rows::body::BodyRow;
+use crate::embedded::rows::body::{BodyRow, Placed};
 use crate::embedded::rows::key::{self, Arrival, EntryNo, QueueNo, StreamNo};
 use crate::embedded::rows::queue::{Progress, QueueRow};
 use crate::embedded::rows::stream::{EntryRow, Head, StreamRow};
-use crate::embedded::tables::{Order, Table, Tables};
+use crate::embedded::tables::{Kept, Order, Table, Tables};
 use crate::queue::QueueRef;
 use crate::reply::{OpError, Refused};
 use crate::token::TokenKey;
@@ -141,8 +141,32 @@ impl<'a, T: Tables> Context<'a, T> {
     }
 
     pub(super) fn body(&self, stream: StreamNo, arrival: Arrival) -> Option<BodyRow> {
-        let bytes = self.tables.get(Table::Body, &key::counted(stream.0, arrival.0))?;
-        Some(BodyRow::decode(bytes).expect(READABLE))
+        let key = key::counted(stream.0, arrival.0);
+        let lost = match self.tables.find(Table::Body, &key)? {
+            Kept::Whole(bytes) => return Some(BodyRow::decode(bytes).expect(READABLE)),
+            Kept::Damaged(bytes) => BodyRow::of_damaged(bytes),
+        };
+        match lost.filter(|row| self.is_plausible(stream, arrival, row)) {
+            Some(row) => Some(row),
+            // Not even where it stands: asked for once more, whole or not at all.
+            None => self.tables.get(Table::Body, &key).and_then(BodyRow::decode),
+        }
+    }
+
+    /// True where another row bears out what is left of a damaged one.
+    fn is_plausible(&self, stream: StreamNo, arrival: Arrival, row: &BodyRow) -> bool {
+        let Some(Placed { n, place }) = row.placed else {
+            let waits = key::at_wall(stream.0, row.due, arrival);
+            return self.tables.get(Table::Waiting, &waits).is_some();
+        };
+        let entry = self.tables.get(Table::Entry, &key::counted(stream.0, n.0)).and_then(EntryRow::decode);
+        if let Some(entry) = entry {
+            return entry == EntryRow { place, arrival };
+        }
+        self.members(stream).into_iter().any(|no| {
+            let is_its = |found: Option<(Arrival, _)>| found.is_some_and(|(of, _)| of == arrival);
+            is_its(self.delivery(no, n)) || is_its(self.outcome(no, n)) || self.has(Table::Lane, no.0, n)
+        })
     }
 
     pub(super) fn put_body(&mut self, stream: StreamNo, arrival: Arrival, row: &BodyRow) {

@@ -25,7 +25,10 @@ impl<T: Tables> Context<'_, T> {
                 && let Some((at, arrival)) = self.first(Table::Expire, stream.0)
                 && at <= self.now.wall.as_ms()
             {
-                let row = self.body(stream, arrival).expect("an event that may expire is there");
+                let Some(row) = self.body(stream, arrival) else {
+                    self.tables.delete(Table::Expire, &key::timed(stream.0, at, arrival));
+                    continue;
+                };
                 // It is due, yet more was due at once than could be placed: its turn comes.
                 let Some(n) = row.placed.map(|placed| placed.n) else { break };
                 self.tables.delete(Table::Expire, &key::timed(stream.0, at, arrival));

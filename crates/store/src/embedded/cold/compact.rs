@@ -24,6 +24,9 @@ const SMALL_BYTES: u64 = 64 << 20;
 /// A file is made smaller where its rows take less than one part in so many.
 const PARTS: u64 = 4;
 
+/// Room that a new file needs beside its rows, and the disk beside the file.
+const SPARE_BYTES: u64 = 4 << 20;
+
 const COMPACT: Site = Site("cold.compact");
 
 /// A smaller file in the making.
@@ -104,11 +107,11 @@ impl Cold {
         if self.database.is_none() || self.compaction.is_some() {
             return Ok(());
         }
-        let len = self.disk.open(COMPACT, COLD_FILE)?.len(COMPACT)?;
+        let len = self.disk.len_of(COMPACT, COLD_FILE)?.unwrap_or(0);
         if len <= small || self.live_bytes > len / PARTS {
             return Ok(());
         }
-        if self.disk.free_bytes(COMPACT)? < len {
+        if self.disk.free_bytes(COMPACT)? < 2 * self.live_bytes + SPARE_BYTES {
             return Ok(());
         }
         let passing = passing();

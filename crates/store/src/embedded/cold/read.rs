@@ -9,7 +9,7 @@ use redb::{AccessGuard, Database, Range, ReadOnlyTable, ReadableDatabase, TableD
 use super::damage::{is_stale, storage_error};
 use super::{COLD_FILE, name_of, row};
 use crate::embedded::storage_error::StorageError;
-use crate::embedded::tables::{Order, Table};
+use crate::embedded::tables::{Kept, Order, Table};
 
 type Stored = ReadOnlyTable<&'static [u8], &'static [u8]>;
 
@@ -70,6 +70,23 @@ impl ColdReader {
             Some(value) => checked(table, key, value.value()).map(Some),
             None => Ok(None),
         }
+    }
+
+    /// The row under `key`, as it was written or not.
+    ///
+    /// # Errors
+    /// See [`ReadFailed`].
+    pub(crate) fn find(&self, table: Table, key: &[u8]) -> Reads<Option<Kept>> {
+        let Some(stored) = &self.tables[table as usize] else { return Ok(None) };
+        let Some(value) = stored.get(key).map_err(storage_error)? else { return Ok(None) };
+        let kept = match row::decode(table, key, value.value()) {
+            Some(row) => Kept::Whole(Bytes::copy_from_slice(row)),
+            None => {
+                tracing::error!("{}", damaged(table, key));
+                Kept::Damaged(Bytes::copy_from_slice(value.value().get(row::CRC_BYTES..).unwrap_or_default()))
+            }
+        };
+        Ok(Some(kept))
     }
 
     /// The rows whose key is at least `from` and below `to`.
@@ -145,10 +162,12 @@ impl ColdRow {
 fn checked(table: Table, key: &[u8], value: &[u8]) -> Reads<Bytes> {
     match row::decode(table, key, value) {
         Some(row) => Ok(Bytes::copy_from_slice(row)),
-        None => {
-            let key: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-            let what = format!("the row {key} of table {table:?} is not what was written");
-            Err(ReadFailed::Broken(StorageError::damage(COLD_FILE, 0, what)))
-        }
+        None => Err(ReadFailed::Broken(damaged(table, key))),
     }
+}
+
+fn damaged(table: Table, key: &[u8]) -> StorageError {
+    let key: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+    let what = format!("the row {key} of table {table:?} is not what was written");
+    StorageError::DamagedRow { file: COLD_FILE.to_owned(), what }
 }

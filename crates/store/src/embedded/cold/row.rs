@@ -15,7 +15,7 @@ use crate::embedded::meta::StoreId;
 use crate::embedded::storage_error::StorageError;
 use crate::embedded::tables::Table;
 
-const CRC_BYTES: usize = 4;
+pub(super) const CRC_BYTES: usize = 4;
 const APPLIED_BYTES: usize = 54;
 
 /// Puts the value of a row into `value`, in place of what was there.

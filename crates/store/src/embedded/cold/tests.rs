@@ -9,12 +9,16 @@ use naven_core::LeaseTime;
 
 use super::{Applied, COLD_FILE, Cold, ReadFailed};
 use crate::embedded::disk::{Disk, Loss, MemDisk, Replay};
-use crate::embedded::meta::StoreId;
+use crate::embedded::meta::{Meta, StoreId};
 use crate::embedded::storage_error::StorageError;
 use crate::embedded::tables::{Order, Table};
 use crate::embedded::window::Window;
 
 const STORE: StoreId = StoreId([7; 16]);
+
+fn meta(store: StoreId) -> Meta {
+    Meta { store, segment_bytes: 64 << 10, key_epoch: 1 }
+}
 
 fn at(lsn: u64) -> Applied {
     Applied { lsn, wall: Timestamp::from_ms(lsn as i64 * 10), lease: LeaseTime::from_ms(lsn as i64) }
@@ -22,7 +26,7 @@ fn at(lsn: u64) -> Applied {
 
 fn open(disk: &Arc<MemDisk>) -> Result<Cold, StorageError> {
     let disk: Arc<dyn Disk> = disk.clone();
-    Cold::open(disk, STORE)
+    Cold::open(disk, &meta(STORE))
 }
 
 fn window(rows: &[(&[u8], Option<&'static [u8]>)]) -> Window {
@@ -91,7 +95,7 @@ fn a_flipped_bit_of_a_row_is_found_when_it_is_read() {
     let mut cold = open(&disk).expect("only what is read is checked");
     let reader = cold.reader().expect("it opens").expect("it is there");
     let found = reader.get(Table::Body, b"a");
-    assert!(matches!(found, Err(ReadFailed::Broken(StorageError::Damage { .. }))), "{found:?}");
+    assert!(matches!(found, Err(ReadFailed::Broken(StorageError::DamagedRow { .. }))), "{found:?}");
     let mut rows = reader.range(Table::Body, b"", b"z", Order::Rising).expect("it reads");
     let first = rows.next().expect("it reads").expect("there are rows");
     assert!(matches!(first.value(), Err(ReadFailed::Broken(_))), "in a walk too");
@@ -106,7 +110,7 @@ fn a_file_that_is_none_of_ours_is_refused_without_a_panic() {
     drop(cold);
     let whole = disk.peek(COLD_FILE).expect("it was made");
     let other: Arc<dyn Disk> = disk.clone();
-    let of_another = Cold::open(other, StoreId([8; 16]));
+    let of_another = Cold::open(other, &meta(StoreId([8; 16])));
     assert!(matches!(of_another, Err(StorageError::Damage { .. })), "{of_another:?}");
     for bytes in [&whole[..whole.len() / 2], &whole[..whole.len() - 1], &whole[..3], &vec![9; 70_000]] {
         disk.plant(COLD_FILE, bytes);

@@ -10,7 +10,7 @@ use super::Layered;
 use crate::conformance::SeededRandom;
 use crate::embedded::cold::{Applied, Cold};
 use crate::embedded::disk::{Disk, MemDisk};
-use crate::embedded::meta::StoreId;
+use crate::embedded::meta::{Meta, StoreId};
 use crate::embedded::supply::Supply;
 use crate::embedded::tables::{Journaled, Order, RamTables, Table, Tables};
 
@@ -27,7 +27,8 @@ struct Both {
 impl Both {
     fn new(seed: u64) -> Self {
         let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
-        let cold = Cold::open(disk, StoreId([1; 16])).expect("an empty disk");
+        let cold = Cold::open(disk, &Meta { store: StoreId([1; 16]), segment_bytes: 64 << 10, key_epoch: 1 })
+            .expect("an empty disk");
         let layered = Layered::load(None, Arc::new(Supply::default())).expect("nothing to load");
         Self {
             random: SeededRandom::new(seed),

@@ -7,6 +7,7 @@ use naven_api::Timestamp;
 
 use super::codec::{Dec, Enc};
 use super::key::{EntryNo, QueueNo};
+use crate::embedded::tables::Kept;
 use crate::txn::{Body, Form, Place};
 
 /// One event.
@@ -32,6 +33,8 @@ pub(crate) struct BodyRow {
     pub(crate) headers: Vec<(String, String)>,
     /// The content; none once every queue is done with it.
     pub(crate) body: Option<Body>,
+    /// True where the disk lost the content.
+    pub(crate) damaged: bool,
 }
 
 /// Where an event stands in its stream's order.
@@ -69,14 +72,36 @@ impl BodyRow {
             enc.u32(max);
         });
         put_headers(&mut enc, &self.headers);
-        enc.option(self.body.as_ref(), put_body);
+        enc.option(self.body.as_ref(), put_body).flag(self.damaged);
         enc.done()
     }
 
     /// The row behind the bytes; the content shares them.
     pub(crate) fn decode(bytes: Bytes) -> Option<Self> {
         let mut dec = Dec(bytes);
-        let row = Self {
+        let row = Self::head(&mut dec)?;
+        let (headers, body) = (get_headers(&mut dec)?, dec.option(get_body)?);
+        let damaged = dec.flag()?;
+        dec.end(Self { headers, body, damaged, ..row })
+    }
+
+    /// The row that is kept, or what can be told of it.
+    pub(crate) fn of(kept: Kept) -> Option<Self> {
+        match kept {
+            Kept::Whole(bytes) => Self::decode(bytes),
+            Kept::Damaged(bytes) => Self::of_damaged(bytes),
+        }
+    }
+
+    /// What can be told of an event whose row is not what was written: where it stands, if that part is
+    /// still there, but nothing of its content.
+    pub(crate) fn of_damaged(bytes: Bytes) -> Option<Self> {
+        Some(Self { damaged: true, ..Self::head(&mut Dec(bytes))? })
+    }
+
+    /// Everything before headers and content.
+    fn head(dec: &mut Dec) -> Option<Self> {
+        Some(Self {
             created_at: Timestamp::from_ms(dec.i64()?),
             scheduled_at: Timestamp::from_ms(dec.i64()?),
             due: Timestamp::from_ms(dec.i64()?),
@@ -85,10 +110,10 @@ impl BodyRow {
             expires_at: dec.option(Dec::i64)?.map(Timestamp::from_ms),
             dedupe_key: dec.option(Dec::text)?,
             max_attempts: dec.option(Dec::u32)?,
-            headers: get_headers(&mut dec)?,
-            body: dec.option(get_body)?,
-        };
-        dec.end(row)
+            headers: Vec::new(),
+            body: None,
+            damaged: false,
+        })
     }
 }
 
@@ -144,8 +169,13 @@ mod tests {
             max_attempts: Some(3),
             headers: vec![("k".into(), "v".into())],
             body: Some(Body { form: Form::Json, bytes: Bytes::from_static(b"{}") }),
+            damaged: false,
         };
         assert_eq!(BodyRow::decode(row.encode()), Some(row.clone()));
+        let bytes = row.encode();
+        let lost = BodyRow { headers: Vec::new(), body: None, damaged: true, ..row.clone() };
+        assert_eq!(BodyRow::of_damaged(bytes.slice(..bytes.len() - 4)), Some(lost.clone()));
+        assert_eq!(BodyRow::decode(lost.encode()), Some(lost));
         (row.placed, row.body, row.only) = (None, None, None);
         assert_eq!(BodyRow::decode(row.encode()), Some(row));
     }

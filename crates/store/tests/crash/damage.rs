@@ -1,0 +1,121 @@
+//! Damage to the cold store's file: found when it is read, and never handed out as a payload.
+//!
+//! Lives here: flipped bits under a running engine's rows. Not here: the log's damage (`log_crash/`),
+//! and real servers on damaged folders (`crates/cli/tests`).
+
+use std::sync::Arc;
+
+use naven_core::{DeadReason, View};
+use naven_store::conformance::bench::{append, named, redrive};
+use naven_store::conformance::{Bench, ManualClock};
+use naven_store::embedded::Pace;
+use naven_store::embedded::disk::MemDisk;
+use naven_store::reply::{OpReply, Refused};
+use naven_store::txn::{Due, OpKind, SettleStep};
+
+use crate::script::open_with;
+
+/// A store of ten events in its cold file, each with its number as a word in its payload.
+fn store() -> (Arc<MemDisk>, Vec<naven_api::EventId>) {
+    let disk = Arc::new(MemDisk::new());
+    let (bench, engine) = open_with(&disk, &Arc::new(ManualClock::default()), Pace::NEVER);
+    bench.queue("mail");
+    let publish = |n: usize| {
+        let payload = format!("{{\"text\":\"the event of number {n:03}\"}}");
+        match bench.ask(append("mail", &payload, Due::Now)) {
+            Ok(OpReply::Event(view)) => view.id,
+            other => panic!("publishing: {other:?}"),
+        }
+    };
+    let events = (0..10).map(publish).collect();
+    engine.make_checkpoint().expect("there is room");
+    // A second one, so that the log does not hold the events any more.
+    bench.publish("mail", 10);
+    engine.make_checkpoint().expect("there is room");
+    bench.block_on(bench.engine.close());
+    (disk, events)
+}
+
+fn flip(disk: &MemDisk, text: &str) {
+    let mut bytes = disk.peek("cold.redb").expect("it is there");
+    let places: Vec<usize> =
+        (0..bytes.len() - text.len()).filter(|&at| bytes[at..].starts_with(text.as_bytes())).collect();
+    assert!(!places.is_empty(), "the text is in the file");
+    for place in places {
+        bytes[place] ^= 4;
+    }
+    disk.plant("cold.redb", &bytes);
+}
+
+fn reopened(disk: &Arc<MemDisk>) -> Bench {
+    open_with(disk, &Arc::new(ManualClock::default()), Pace::NEVER).0
+}
+
+#[test]
+fn a_damaged_event_becomes_a_dead_letter_and_the_others_go_on() {
+    let (disk, events) = store();
+    flip(&disk, "number 004");
+    let bench = reopened(&disk);
+    let leases = bench.claim_up_to("mail", 100);
+    assert_eq!(leases.len(), 10, "all but the damaged one");
+    assert!(leases.iter().all(|grant| grant.event != events[4]));
+    for grant in &leases {
+        bench.must(grant, SettleStep::Ack);
+    }
+    let dead = bench.dead_letters(&named("mail"), 10);
+    assert_eq!(dead.len(), 1);
+    assert_eq!((dead[0].id, &dead[0].body), (events[4], &None), "without a payload");
+    assert_eq!(dead[0].deliveries[0].dead, Some(DeadReason::Damaged));
+    // A redrive cannot bring back what the disk has lost.
+    assert!(matches!(bench.ask(redrive(events[4])), Ok(OpReply::Event(_))));
+    assert!(bench.try_claim("mail").is_none());
+    assert_eq!(bench.delivery(events[4]).dead, Some(DeadReason::Damaged));
+    // And so it is after a checkpoint and another start.
+    drop(bench);
+    assert_eq!(reopened(&disk).delivery(events[4]).state, View::Dead);
+}
+
+#[test]
+fn an_event_that_is_damaged_while_it_is_held_can_still_be_settled() {
+    let (disk, events) = store();
+    let (bench, engine) = open_with(&disk, &Arc::new(ManualClock::default()), Pace::NEVER);
+    let grant = bench.claim("mail");
+    assert_eq!(grant.event, events[0]);
+    engine.make_checkpoint().expect("there is room");
+    bench.block_on(bench.engine.close());
+    drop((bench, engine));
+    flip(&disk, "number 000");
+    let bench = reopened(&disk);
+    assert_eq!(bench.event(events[0]).body, None);
+    bench.must(&grant, SettleStep::Ack);
+    assert_eq!(bench.delivery(events[0]).state, View::Done);
+}
+
+#[test]
+fn a_row_that_nothing_can_do_without_stops_the_engine_by_name() {
+    let (disk, _) = store();
+    // The keys of entries, which index the stream: 12 bytes, the last of which count.
+    let mut bytes = disk.peek("cold.redb").expect("it is there");
+    let key = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 3];
+    let places: Vec<usize> =
+        (0..bytes.len() - key.len()).filter(|&at| bytes[at..].starts_with(&key)).collect();
+    for place in places {
+        bytes[place + 11] ^= 64;
+    }
+    disk.plant("cold.redb", &bytes);
+    let bench = reopened(&disk);
+    let asked: OpKind = append("mail", "{}", Due::Now);
+    let claim = OpKind::Claim(naven_store::conformance::bench::claim("mail", 100, 30));
+    let answers = [bench.ask(claim), bench.ask(asked)];
+    let health = bench.engine.health().borrow().clone();
+    match health {
+        naven_store::Health::Failed { why } => assert!(why.contains("'cold.redb' is damaged"), "{why}"),
+        naven_store::Health::Well => panic!("{answers:?}"),
+    }
+    assert!(
+        answers.iter().all(|answer| !matches!(
+            answer,
+            Err(naven_store::reply::OpError::Refused(Refused::EventNotFound))
+        ))
+    );
+}
