@@ -58,6 +58,8 @@ codes! {
     QueueNotFound = 40401, "queue_not_found";
     /// No such event, or the key may not see it.
     EventNotFound = 40402, "event_not_found";
+    /// No such stream, or no such queue on it, or the key may not see it.
+    StreamOrGroupNotFound = 40404, "stream_or_group_not_found";
     /// The path exists, the method on it does not.
     MethodNotAllowed = 40500, "method_not_allowed";
     /// The request or its body did not arrive in time.
@@ -70,7 +72,7 @@ codes! {
     LeaseSettled = 40902, "lease_settled";
     /// The name belongs to another queue.
     NameTaken = 40903, "name_taken";
-    /// The queue holds events that are not done, and `force` was not given.
+    /// The queue or stream holds events that are not done, and `force` was not given.
     QueueNotEmpty = 40907, "queue_not_empty";
     /// The thing is not in a state that allows this.
     WrongState = 40908, "wrong_state";
@@ -80,6 +82,8 @@ codes! {
     UriTooLong = 41400, "uri_too_long";
     /// The body is not announced as JSON.
     UnsupportedMediaType = 41500, "unsupported_media_type";
+    /// The `Idempotency-Key` was used for another request.
+    IdempotencyKeyReused = 42200, "idempotency_key_reused";
     /// Too many claims wait on this node or under this key.
     TooManyWaiters = 42902, "too_many_waiters";
     /// The headers together are longer than allowed; `details` gives the limit.
@@ -121,6 +125,7 @@ impl ErrorCode {
             | Self::RouteNotFound
             | Self::QueueNotFound
             | Self::EventNotFound
+            | Self::StreamOrGroupNotFound
             | Self::MethodNotAllowed
             | Self::LeaseExpired
             | Self::LeaseLost
@@ -131,6 +136,7 @@ impl ErrorCode {
             | Self::TooLarge
             | Self::UriTooLong
             | Self::UnsupportedMediaType
+            | Self::IdempotencyKeyReused
             | Self::HeadersTooLarge
             | Self::Internal => false,
         }

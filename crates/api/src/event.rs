@@ -13,7 +13,7 @@ use crate::payload::Payload;
 use crate::time::Timestamp;
 use crate::value;
 
-/// An event. It is in one queue here, whose dealing with it also stands at the top.
+/// An event. Where it is in one queue only, what that queue's delivery says also stands at the top.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -22,16 +22,14 @@ pub struct EventReply {
     pub id: EventId,
     /// Its stream's name.
     pub stream: String,
-    /// Its place in the stream, once it is due; null before.
+    /// Its place in the stream, once it has one that is seen there; null before.
     #[cfg_attr(feature = "openapi", schema(required))]
     pub stream_id: Option<String>,
-    /// The queue's name.
-    pub queue: String,
-    /// The queue's id.
-    pub queue_id: QueueId,
-    /// `scheduled`, `ready`, `leased`, `held`, `retrying`, `done`, `dead`, `cancelled`. More may come.
-    pub state: String,
-    /// The JSON object, byte for byte; null once the event is done; absent where it was not asked for.
+    /// Its one delivery, where it is in one queue only.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "openapi", schema(value_type = crate::openapi::DeliveryAtTheTop))]
+    pub only: Option<DeliveryReply>,
+    /// The JSON object, byte for byte; null once it is not kept; absent where it was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Payload>))]
     pub payload: Option<Option<Payload>>,
@@ -44,34 +42,22 @@ pub struct EventReply {
     pub created_at: Timestamp,
     /// When it was first due.
     pub scheduled_at: Timestamp,
-    /// When it may be delivered, where it is to be.
+    /// When it is of no use any more; null: never.
     #[cfg_attr(feature = "openapi", schema(required))]
-    pub next_attempt_at: Option<Timestamp>,
-    /// Failed or expired holds of this round, plus the live one.
-    pub attempt_count: u32,
-    /// The part of them that expired.
-    pub expiry_count: u32,
-    /// The fencing number.
-    pub delivery_count: u64,
-    /// The most attempts; null: no bound.
+    pub expires_at: Option<Timestamp>,
+    /// Its domain identity in its stream, if it was published with one.
     #[cfg_attr(feature = "openapi", schema(required))]
-    pub max_attempts: Option<u32>,
-    /// When the lease ends, where there is one.
-    #[cfg_attr(feature = "openapi", schema(required))]
-    pub lease_expires_at: Option<Timestamp>,
-    /// Who has it, as it named itself.
-    #[cfg_attr(feature = "openapi", schema(required))]
-    pub consumer_id: Option<String>,
-    /// When it was done, dead or cancelled.
-    #[cfg_attr(feature = "openapi", schema(required))]
-    pub settled_at: Option<Timestamp>,
-    /// What the last failed attempt said.
-    #[cfg_attr(feature = "openapi", schema(required))]
-    pub last_error: Option<String>,
-    /// One for each queue that deals with it.
+    pub dedupe_key: Option<String>,
+    /// True in the answer of a publish that met an event of the same `dedupeKey`: this is that one, and
+    /// nothing was published. Absent everywhere else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deduped: Option<bool>,
+    /// One for each queue that deals with it. Empty in the answer of a publish to a stream with several
+    /// queues: reading the event shows them.
     pub deliveries: Vec<DeliveryReply>,
     /// What only dead letters have.
     #[serde(flatten)]
+    #[cfg_attr(feature = "openapi", schema(value_type = crate::openapi::DeadAtTheTop))]
     pub dead: Option<DeadReply>,
 }
 
@@ -120,7 +106,8 @@ pub struct DeadReply {
     /// When.
     #[cfg_attr(feature = "openapi", schema(required))]
     pub dead_at: Option<Timestamp>,
-    /// `attempts_used_up`, `expired_attempts`, `fatal`, `queue_deleted`. More may come.
+    /// `attempts_used_up`, `expired_attempts`, `fatal`, `event_expired`, `queue_deleted`,
+    /// `stream_deleted`. More may come.
     pub reason: String,
     /// Its last holds in this round, oldest first.
     pub attempts: Vec<AttemptReply>,
@@ -141,12 +128,64 @@ pub struct AttemptReply {
     /// When it ended.
     #[cfg_attr(feature = "openapi", schema(required))]
     pub ended_at: Option<Timestamp>,
-    /// `expired`, `failed`, `fatal`, `released`, `givenBack`. More may come.
+    /// `acked`, `expired`, `failed`, `fatal`, `released`, `givenBack`, `broken`. More may come.
     #[cfg_attr(feature = "openapi", schema(required))]
     pub outcome: Option<String>,
     /// What the holder said went wrong.
     #[cfg_attr(feature = "openapi", schema(required))]
     pub error: Option<String>,
+}
+
+/// The deliveries of one event in one queue: the last 20 of its present round.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TimelineReply {
+    /// The queue's name; null where no queue has the event.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub queue: Option<String>,
+    /// The queue's id; null where no queue has the event.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub queue_id: Option<QueueId>,
+    /// The deliveries, newest first.
+    pub items: Vec<HoldReply>,
+    /// Always null in this version: there is one page.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub next_cursor: Option<String>,
+}
+
+/// One delivery of an event to one holder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct HoldReply {
+    /// Its fencing number.
+    pub delivery_count: u64,
+    /// Who held it, as it named itself.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub consumer_id: Option<String>,
+    /// When the hold began.
+    pub leased_at: Timestamp,
+    /// Its last 10 heartbeats, oldest first.
+    pub heartbeats: Vec<Timestamp>,
+    /// When it ended; null while it lasts.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub settled_at: Option<Timestamp>,
+    /// `acked`, `expired`, `failed`, `fatal`, `released`, `givenBack`, `broken`; null while it lasts. More
+    /// may come.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub outcome: Option<String>,
+    /// What the holder said went wrong.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub error: Option<String>,
+    /// How long the event was not in anybody's hands before, in milliseconds: since it was first due, or
+    /// since the delivery before this one ended, the pause before a retry included. Null where that is
+    /// not remembered any more.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub wait_ms: Option<u64>,
+    /// How long the hold lasted, in milliseconds; null while it lasts.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub run_ms: Option<u64>,
 }
 
 /// Begins a new round of a dead letter.
@@ -157,6 +196,9 @@ pub struct RedriveRequest {
     /// True (when absent too) where the attempts start again at none.
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub reset_attempts: bool,
+    /// In which queue, by name or id; needed where the event is in several. The query takes it too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<String>,
 }
 
 impl RedriveRequest {
@@ -167,7 +209,8 @@ impl RedriveRequest {
     pub fn decode(body: &[u8], faults: Faults) -> Result<Self, BadRequest> {
         decode(body, faults, |object| {
             let reset = object.optional("resetAttempts", Rule::new("true or false"), value::boolean);
-            Some(Self { reset_attempts: reset.unwrap_or(true) })
+            let queue = object.optional("queue", Rule::new("a queue's name or id"), value::string);
+            Some(Self { reset_attempts: reset.unwrap_or(true), queue })
         })
     }
 }

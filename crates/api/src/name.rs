@@ -1,4 +1,4 @@
-//! Names that people choose: of queues and of consumers.
+//! Names that people choose: of queues, streams and consumers, and their keys against repetition.
 //!
 //! Lives here: the checked types. Not here: ids that the engine makes (`id.rs`).
 
@@ -7,7 +7,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{CONSUMER_BYTES_MAX, QUEUE_NAME_BYTES_MAX};
+use crate::limits::{
+    CONSUMER_BYTES_MAX, DEDUPE_KEY_BYTES_MAX, IDEMPOTENCY_KEY_BYTES_MAX, QUEUE_NAME_BYTES_MAX,
+    STREAM_NAME_BYTES_MAX,
+};
 
 /// Which rule a name breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -72,6 +75,82 @@ impl FromStr for ConsumerId {
     }
 }
 
+/// A stream's name: 1 to 512 bytes of text without control characters.
+///
+/// Streams made through the Redis door may have any bytes in theirs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct StreamName(String);
+
+impl StreamName {
+    /// The rule, in words.
+    pub const RULE: &'static str = "1 to 512 bytes of text without control characters";
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for StreamName {
+    type Err = InvalidName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        let fits = (1..=STREAM_NAME_BYTES_MAX).contains(&text.len()) && !text.chars().any(char::is_control);
+        if fits { Ok(Self(text.to_owned())) } else { Err(InvalidName { rule: Self::RULE }) }
+    }
+}
+
+/// An event's domain identity in its stream: 1 to 255 bytes of text.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct DedupeKey(String);
+
+impl DedupeKey {
+    /// The rule, in words.
+    pub const RULE: &'static str = "a text of 1 to 255 bytes";
+
+    /// The key as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for DedupeKey {
+    type Err = InvalidName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        let fits = (1..=DEDUPE_KEY_BYTES_MAX).contains(&text.len());
+        if fits { Ok(Self(text.to_owned())) } else { Err(InvalidName { rule: Self::RULE }) }
+    }
+}
+
+/// Names a caller's intention, so that its repetition gets the first answer: 1 to 255 visible ASCII
+/// characters, in the header `Idempotency-Key`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct IdempotencyKey(String);
+
+impl IdempotencyKey {
+    /// The rule, in words.
+    pub const RULE: &'static str = "1 to 255 visible ASCII characters, given once";
+
+    /// The key as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for IdempotencyKey {
+    type Err = InvalidName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        let fits = (1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_graphic());
+        if fits { Ok(Self(text.to_owned())) } else { Err(InvalidName { rule: Self::RULE }) }
+    }
+}
+
 macro_rules! text {
     ($name:ident) => {
         impl fmt::Display for $name {
@@ -96,7 +175,10 @@ macro_rules! text {
     };
 }
 text!(QueueName);
+text!(StreamName);
 text!(ConsumerId);
+text!(DedupeKey);
+text!(IdempotencyKey);
 
 #[cfg(test)]
 mod tests {
@@ -119,6 +201,24 @@ mod tests {
         }
         for bad in ["", "\n", "é", "\u{7f}", &"x".repeat(129)] {
             assert!(bad.parse::<ConsumerId>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn stream_names_and_keys_are_checked_at_the_edge() {
+        for good in ["s", "Orders/EU", "é 😀", "evq_x", &"x".repeat(512)] {
+            assert!(good.parse::<StreamName>().is_ok(), "{good}");
+        }
+        for bad in ["", "a\nb", "\u{7f}", "\u{85}", &"x".repeat(513)] {
+            assert!(bad.parse::<StreamName>().is_err(), "{bad}");
+        }
+        assert!("x".repeat(255).parse::<DedupeKey>().is_ok());
+        assert!("".parse::<DedupeKey>().is_err() && "x".repeat(256).parse::<DedupeKey>().is_err());
+        for good in ["k", "\"8e03978e\"", "~!", &"x".repeat(255)] {
+            assert!(good.parse::<IdempotencyKey>().is_ok(), "{good}");
+        }
+        for bad in ["", "a b", "é", "\t", &"x".repeat(256)] {
+            assert!(bad.parse::<IdempotencyKey>().is_err(), "{bad}");
         }
     }
 }

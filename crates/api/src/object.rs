@@ -88,6 +88,16 @@ impl<'a> Object<'a> {
         if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
     }
 
+    /// True where `name` is there and was not read yet.
+    pub fn has(&self, name: &str) -> bool {
+        self.fields.iter().any(|(field, _)| field == name)
+    }
+
+    /// True where `name` is there and null.
+    pub fn is_null(&self, name: &str) -> bool {
+        self.fields.iter().any(|(field, raw)| field == name && raw.get() == "null")
+    }
+
     /// Notes that `name` breaks `rule`, where a rule joins several fields.
     pub fn refuse(&self, name: &str, rule: &Rule) {
         self.faults.invalid(rule.broken_at(self.path_of(name)));

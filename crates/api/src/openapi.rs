@@ -10,8 +10,9 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::{
-    Backoff, ConsumerId, DelaySeconds, ErrorText, EventId, KeyId, LeaseSeconds, LeaseToken, QueueId,
-    QueueName, Timestamp, WaitSeconds, headers::Headers, payload::Payload,
+    Backoff, ConsumerId, DedupeKey, DelaySeconds, EntryId, ErrorText, EventId, KeyId, LeaseSeconds,
+    LeaseToken, QueueId, QueueName, StartFrom, StreamName, Timestamp, WaitSeconds, headers::Headers,
+    payload::Payload,
 };
 
 macro_rules! schemas {
@@ -38,6 +39,10 @@ schemas! {
     KeyId, "KeyId" => text("key_ and 26 base32 characters").pattern(Some("^key_[0-9a-hjkmnp-tv-z]{26}$"));
     QueueName, "QueueName" =>
         text(QueueName::RULE).pattern(Some("^(?!evq_)[a-z0-9][a-z0-9._-]{0,127}$"));
+    StreamName, "StreamName" => text(StreamName::RULE).min_length(Some(1));
+    DedupeKey, "DedupeKey" => text(DedupeKey::RULE).min_length(Some(1));
+    EntryId, "EntryId" => text(EntryId::RULE).pattern(Some("^[0-9]{1,20}-[0-9]{1,20}$"));
+    StartFrom, "StartFrom" => text(StartFrom::RULE);
     ConsumerId, "ConsumerId" => text(ConsumerId::RULE).pattern(Some("^[ -~]{1,128}$"));
     ErrorText, "ErrorText" => text("What went wrong; cut at 8 KiB");
     LeaseToken, "LeaseToken" => text("An opaque secret");
@@ -60,6 +65,40 @@ schemas! {
         .property("factor", number(1.0, 10.0).build())
         .property("maxSeconds", integer(0, crate::limits::BACKOFF_SECONDS_MAX).build())
         .property("jitter", number(0.0, 1.0).build());
+}
+
+/// A type's fields where they stand in another object, or do not: none of them is required there.
+macro_rules! at_the_top {
+    ($($marker:ident, $type:ty;)+) => {
+        $(
+            pub(crate) struct $marker;
+
+            impl ToSchema for $marker {
+                fn name() -> Cow<'static, str> {
+                    Cow::Borrowed(stringify!($marker))
+                }
+
+                fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+                    <$type as ToSchema>::schemas(schemas);
+                }
+            }
+
+            impl PartialSchema for $marker {
+                fn schema() -> RefOr<Schema> {
+                    let mut schema = <$type as PartialSchema>::schema();
+                    if let RefOr::T(Schema::Object(object)) = &mut schema {
+                        object.required.clear();
+                    }
+                    schema
+                }
+            }
+        )+
+    };
+}
+
+at_the_top! {
+    DeliveryAtTheTop, crate::event::DeliveryReply;
+    DeadAtTheTop, crate::event::DeadReply;
 }
 
 fn text(description: &'static str) -> ObjectBuilder {

@@ -10,6 +10,7 @@ use crate::headers::Headers;
 use crate::limits::{
     BATCH_ITEMS_MAX, DELAY_SECONDS_MAX, MAX_ATTEMPTS_MAX, MAX_ATTEMPTS_MIN, PAYLOAD_BYTES_DEFAULT,
 };
+use crate::name::DedupeKey;
 use crate::object::{Object, decode};
 use crate::payload::Payload;
 use crate::seconds::DelaySeconds;
@@ -32,6 +33,13 @@ pub struct PublishRequest {
     /// Attempts of this event, over its queue's: 1 to 1,000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_attempts: Option<u32>,
+    /// Its domain identity: within the stream's window, a second event of this key is the first one again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dedupe_key: Option<DedupeKey>,
+    /// When it is of no use any more, after it is due and at most ten years ahead: from then on nobody
+    /// gets it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
     /// Names and texts that travel with it: at most 32, each at most 1 KiB.
     #[serde(skip_serializing_if = "Headers::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
@@ -71,6 +79,8 @@ impl PublishRequest {
             delay_seconds: None,
             scheduled_at: None,
             max_attempts: None,
+            dedupe_key: None,
+            expires_at: None,
             headers: Headers::default(),
         }
     }
@@ -100,9 +110,31 @@ impl PublishRequest {
         let (min, max) = (MAX_ATTEMPTS_MIN, MAX_ATTEMPTS_MAX);
         let max_attempts = object
             .optional("maxAttempts", value::integer_rule(min, max), |text| value::integer(text, min, max));
+        let dedupe_key = object
+            .optional("dedupeKey", Rule::new(DedupeKey::RULE), |text| value::string(text)?.parse().ok());
+        let expires_at =
+            object.optional("expiresAt", value::instant_rule(), |text| value::instant(text, rules.now));
+        let due = due(delay_seconds, scheduled_at, rules.now);
+        if expires_at.is_some_and(|at| at <= due) {
+            object.refuse("expiresAt", &Rule::new("after the time at which the event is due"));
+        }
         let headers = Headers::read(object);
-        Some(Self { payload: payload?, delay_seconds, scheduled_at, max_attempts, headers: headers? })
+        Some(Self {
+            payload: payload?,
+            delay_seconds,
+            scheduled_at,
+            max_attempts,
+            dedupe_key,
+            expires_at,
+            headers: headers?,
+        })
     }
+}
+
+/// When an event is due that is published at `now`: never before that.
+fn due(delay: Option<DelaySeconds>, scheduled_at: Option<Timestamp>, now: Timestamp) -> Timestamp {
+    let delayed = delay.map_or(now, |delay| now.plus_ms(i64::from(delay.get()) * 1_000));
+    scheduled_at.map_or(delayed, |at| at.max(now))
 }
 
 impl PublishBatchRequest {
@@ -136,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_request_comes_back_from_its_json() {
-        let body = r#"{"payload":{"a":1e3},"scheduledAt":"2026-11-29T00:00:00Z","maxAttempts":3,"headers":{"b":"2","a":"1"}}"#;
+        let body = r#"{"payload":{"a":1e3},"scheduledAt":"2026-11-29T00:00:00Z","maxAttempts":3,"dedupeKey":"order 7","expiresAt":"2026-11-30T00:00:00Z","headers":{"b":"2","a":"1"}}"#;
         let request =
             PublishRequest::decode(body.as_bytes(), Faults::default(), PublishRules::at(NOW)).unwrap();
         assert_eq!(request.headers.iter().collect::<Vec<_>>(), [("b", "2"), ("a", "1")]);
@@ -153,6 +185,23 @@ mod tests {
         assert_eq!(faults(body), ["payload", "scheduledAt", "maxAttempts", "headers.a", "headers.b"]);
         assert_eq!(faults(r#"{"payload":{},"payload":{}}"#), ["payload"]);
         assert_eq!(faults(r#"{"payload":{},"priority":1,"headers":{}}"#), ["priority"]);
+    }
+
+    #[test]
+    fn an_event_expires_after_it_is_due() {
+        let body = |rest: &str| format!(r#"{{"payload":{{}},{rest}}}"#);
+        let at = |seconds: i64| NOW.plus_ms(seconds * 1_000).to_string();
+        assert!(faults(&body(&format!(r#""expiresAt":"{}""#, at(1)))).is_empty());
+        assert_eq!(faults(&body(&format!(r#""expiresAt":"{}""#, at(0)))), ["expiresAt"]);
+        assert!(faults(&body(&format!(r#""delaySeconds":9,"expiresAt":"{}""#, at(10)))).is_empty());
+        assert_eq!(faults(&body(&format!(r#""delaySeconds":10,"expiresAt":"{}""#, at(10)))), ["expiresAt"]);
+        let scheduled = format!(r#""scheduledAt":"{}","expiresAt":"{}""#, at(5), at(5));
+        assert_eq!(faults(&body(&scheduled)), ["expiresAt"]);
+        let past = format!(r#""scheduledAt":"{}","expiresAt":"{}""#, at(-9), at(-1));
+        assert_eq!(faults(&body(&past)), ["expiresAt"], "what is due now cannot be over already");
+        assert_eq!(faults(&body(r#""expiresAt":"9999-12-31T23:59:59Z""#)), ["expiresAt"]);
+        assert_eq!(faults(&body(r#""dedupeKey":"""#)), ["dedupeKey"]);
+        assert_eq!(faults(&body(r#""dedupeKey":7"#)), ["dedupeKey"]);
     }
 
     #[test]

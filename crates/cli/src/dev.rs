@@ -54,10 +54,9 @@ fn admin_key(settings: &Settings) -> anyhow::Result<Secret> {
 }
 
 async fn make_queue(url: &str, key: &str) -> Result<(), Failure> {
-    let queue = QueueCreateRequest {
-        name: QUEUE.parse().context("the name is one")?,
-        fields: QueueFields { description: Some("made by naven dev".to_owned()), ..QueueFields::default() },
-    };
+    let fields = QueueFields { description: Some("made by naven dev".to_owned()), ..QueueFields::default() };
+    let queue =
+        QueueCreateRequest { fields, ..QueueCreateRequest::new(QUEUE.parse().context("the name is one")?) };
     match client(url, Some(key))?.create_queue(&queue).await {
         Ok(_) => Ok(()),
         Err(error) if error.code() == Some(ErrorCode::NameTaken) => Ok(()),

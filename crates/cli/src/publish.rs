@@ -55,11 +55,11 @@ pub(crate) struct PublishArgs {
 pub(crate) async fn run(args: PublishArgs) -> Result<(), Failure> {
     let client = args.connection.client()?;
     let event = PublishRequest {
-        payload: payload(&args.payload).await?,
         delay_seconds: args.delay_seconds,
         scheduled_at: args.scheduled_at,
         max_attempts: args.max_attempts,
         headers: Headers::stored(args.headers),
+        ..PublishRequest::new(payload(&args.payload).await?)
     };
     let event = answered(client.publish(&args.queue, &event).await, ADVICE)?;
     Ok(args.connection.output().one(Some(&event), lines)?)

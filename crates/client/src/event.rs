@@ -82,7 +82,7 @@ impl Client {
     /// # Errors
     /// `event_not_found`, `wrong_state` where it is not dead, and what every call may meet.
     pub async fn redrive(&self, event: EventId) -> Result<Event, Error> {
-        let body = RedriveRequest { reset_attempts: true };
+        let body = RedriveRequest { reset_attempts: true, queue: None };
         self.send(Call::post(&["events", &event.to_string(), "redrive"], body)).await
     }
 

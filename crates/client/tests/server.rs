@@ -31,7 +31,7 @@ async fn server() -> (Running, Client) {
 }
 
 fn queue(name: &str, fields: QueueFields) -> QueueCreateRequest {
-    QueueCreateRequest { name: name.parse().expect("a name"), fields }
+    QueueCreateRequest { fields, ..QueueCreateRequest::new(name.parse().expect("a name")) }
 }
 
 fn event() -> PublishRequest {

@@ -3,9 +3,13 @@
 //! Lives here: the failure that handlers return, and what engines' refusals mean to callers. Not
 //! here: the bytes of the answer (`http/envelope.rs`).
 
+use naven_api::field::{Rule, echo};
 use naven_api::{BadRequest, ErrorCode, ErrorData, FieldFault};
 use naven_store::reply::{OpError, Refused};
 use serde_json::Value;
+
+/// Most queues of an event that a failure names.
+const QUEUES_NAMED_MAX: usize = 20;
 
 /// A failure on its way to the caller.
 #[derive(Debug, Clone)]
@@ -41,6 +45,17 @@ impl Failure {
     pub fn internal(cause: impl Into<String>) -> Self {
         let failure = Self::new(ErrorCode::Internal, "the server failed; the call may have been applied");
         Self { cause: Some(cause.into()), ..failure }
+    }
+
+    /// The event is in several queues, `queues` among them, and the call did not say which it means.
+    pub fn queue_needed(queues: &[&str]) -> Self {
+        let names: Vec<String> = queues.iter().take(QUEUES_NAMED_MAX).map(|name| echo(name)).collect();
+        let rule = match names.len() {
+            0 => "one of the event's queues".to_owned(),
+            named if named < queues.len() => format!("one of the event's queues: {}, ...", names.join(", ")),
+            _ => format!("one of the event's queues: {}", names.join(", ")),
+        };
+        BadRequest::Invalid(vec![Rule::new(rule).missing_at("queue".to_owned())]).into()
     }
 
     /// The same with details for programs.
@@ -90,7 +105,7 @@ impl From<OpError> for Failure {
             }
             OpError::Unknown => Self::new(
                 ErrorCode::OutcomeUnknown,
-                "the outcome is not known: repeat the call with the same token, never assume that it failed",
+                "the outcome is not known: repeat the call with the same token or Idempotency-Key, never assume that it failed",
             ),
         }
     }
@@ -111,18 +126,24 @@ impl From<Refused> for Failure {
                 (ErrorCode::LeaseSettled, "this token already settled the event the other way")
             }
             Refused::QueueNotFound => (ErrorCode::QueueNotFound, "no such queue"),
+            Refused::StreamNotFound => (ErrorCode::StreamOrGroupNotFound, "no such stream"),
+            Refused::KeyReused => (
+                ErrorCode::IdempotencyKeyReused,
+                "this Idempotency-Key came before with another request: a new request needs a new key",
+            ),
             Refused::EventNotFound => (ErrorCode::EventNotFound, "no such event"),
             Refused::NameTaken => (ErrorCode::NameTaken, "a queue of this name exists"),
             Refused::NotEmpty => (
                 ErrorCode::QueueNotEmpty,
-                "the queue holds events that are not done: settle them, or delete with ?force=true",
+                "it holds events that are not done: settle them, or delete with ?force=true",
             ),
             Refused::WrongState => (ErrorCode::WrongState, "the event is not in a state that allows this"),
             Refused::BadCursor => (ErrorCode::InvalidCursor, "not a cursor that this list gave out"),
             Refused::TooLarge => {
                 (ErrorCode::TooLarge, "the request makes a larger transaction than is taken")
             }
-            Refused::StreamNotFound | Refused::QueueNeeded | Refused::Changed | Refused::KeyReused => {
+            Refused::QueueNeeded => return Self::queue_needed(&[]),
+            Refused::Changed => {
                 return Self::internal(format!(
                     "a refusal that no route of this version can meet: {refused:?}"
                 ));

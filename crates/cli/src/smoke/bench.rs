@@ -5,9 +5,7 @@
 
 use anyhow::{Context, ensure};
 use naven_api::{LeaseSeconds, QueueName, WaitSeconds};
-use naven_client::{
-    ClaimReply, ClaimRequest, Client, Event, PublishRequest, QueueCreateRequest, QueueFields,
-};
+use naven_client::{ClaimReply, ClaimRequest, Client, Event, PublishRequest, QueueCreateRequest};
 use naven_client::{Unfinished, payload};
 use naven_server::SystemRandom;
 use naven_store::Random;
@@ -34,7 +32,7 @@ impl Bench {
     /// Makes a queue whose name nobody else uses.
     pub(crate) async fn queue(&self) -> anyhow::Result<TestQueue<'_>> {
         let name = format!("smoke-{}", naven_api::base32::encode_u128(SystemRandom.draw_u128()));
-        let request = QueueCreateRequest { name: name.parse::<QueueName>()?, fields: QueueFields::default() };
+        let request = QueueCreateRequest::new(name.parse::<QueueName>()?);
         self.client.create_queue(&request).await.context("a queue for the check")?;
         Ok(TestQueue { client: &self.client, name })
     }

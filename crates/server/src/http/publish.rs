@@ -12,7 +12,7 @@ use naven_api::event::EventReply;
 use naven_api::publish::{PublishBatchRequest, PublishRequest, PublishRules};
 use naven_store::queue::QueueRef;
 use naven_store::reply::{OpError, OpReply};
-use naven_store::txn::{Append, Body, Due, Form, OpKind, Target, Txn};
+use naven_store::txn::{Append, Body, DedupeKey, DedupeSpace, Due, Form, OpKind, Target, Txn};
 
 use super::answer::{Reply, created};
 use super::body::Sent;
@@ -69,14 +69,16 @@ fn append(queue: &QueueRef, request: PublishRequest) -> OpKind {
         (None, None) => Due::Now,
     };
     OpKind::Append(Append {
-        dedupe: None,
-        expires_at: None,
         to: Target::Queue(queue.clone()),
         // Copied: a slice would keep the whole request in memory as long as the event lives.
         body: Body { form: Form::Json, bytes: Bytes::copy_from_slice(request.payload.get().as_bytes()) },
         due,
         headers: request.headers.into_list(),
         max_attempts: request.max_attempts,
+        dedupe: request
+            .dedupe_key
+            .map(|key| DedupeKey { space: DedupeSpace::Http, key: String::from(key).into() }),
+        expires_at: request.expires_at,
     })
 }
 

@@ -8,11 +8,12 @@ use axum::extract::State;
 use naven_api::queue::{
     PauseRequest, QueueCreateRequest, QueueDeletedReply, QueueFields, QueuePatchRequest, decode_nothing,
 };
+use naven_api::{EntryId, StartFrom};
 use naven_core::DeadReason;
 use naven_store::queue::{QueueChanges, QueueSettings, StreamChanges};
 use naven_store::read::{Page, QueueView, Read};
-use naven_store::reply::OpReply;
-use naven_store::txn::{DeleteOp, GroupOp, OpKind};
+use naven_store::reply::{OpError, OpReply};
+use naven_store::txn::{self, DeleteOp, GroupOp, OpKind, Place, Reading, StreamRef, Txn};
 
 use super::answer::{Reply, created, ok};
 use super::body::Sent;
@@ -24,16 +25,50 @@ use crate::auth::{Caller, Scope};
 use crate::failure::Failure;
 use crate::node::{Node, odd_page, odd_reply};
 
-/// `POST /v1/event-queues`: makes a queue on a stream of its own.
+/// `POST /v1/event-queues`: makes a queue, on a stream of its own or on the one that is named.
 pub(super) async fn create(State(node): State<Arc<Node>>, caller: Caller, sent: Sent) -> Reply {
     caller.may(Scope::Admin)?;
     let request = sent.decode(QueueCreateRequest::decode)?;
-    let settings = Box::new(changes(request.fields).made_to(&QueueSettings::default()));
-    let op =
-        GroupOp::Create { name: request.name.into(), settings, on: None, stream: StreamChanges::default() };
-    let view = changed(node.apply(OpKind::Group(op)).await?)?;
-    let path = format!("/v1/event-queues/{}", view.id);
-    Ok(created(&shown::queue(view))?.located_at(&path))
+    let stream = request.stream.map(|name| StreamRef(String::from(name).into()));
+    let first_of = stream.clone().filter(|_| request.from == Some(StartFrom::Start));
+    let from = from(request.from.unwrap_or(StartFrom::New));
+    let (changes, stream_changes) = changes(request.fields);
+    let op = GroupOp::Create {
+        name: request.name.into(),
+        settings: Box::new(changes.made_to(&QueueSettings::default())),
+        on: stream.map(|stream| Reading { stream, from }),
+        stream: stream_changes,
+    };
+    // What is there to begin with is read at the same point of the order.
+    let look = first_of.clone().map(|stream| OpKind::Read(Read::Stream(stream)));
+    let mut replies = node.apply_txn(Txn::each([OpKind::Group(op)].into_iter().chain(look))).await?.ops;
+    let seen = first_of.and_then(|_| replies.pop());
+    let made = replies.pop().unwrap_or(Err(OpError::Unknown));
+    let mut reply = shown::queue(changed(made?)?);
+    if let Some(seen) = seen {
+        reply.first_available = Some(first_of_stream(seen?)?);
+    }
+    let path = format!("/v1/event-queues/{}", reply.id);
+    Ok(created(&reply)?.located_at(&path))
+}
+
+fn first_of_stream(reply: OpReply) -> Result<Option<EntryId>, Failure> {
+    match reply {
+        OpReply::Page(page) => match *page {
+            Page::Stream(view) => Ok(view.first.map(shown::entry_id)),
+            other => Err(odd_page(&other)),
+        },
+        other => Err(odd_reply(&other)),
+    }
+}
+
+fn from(start: StartFrom) -> txn::From {
+    match start {
+        StartFrom::New => txn::From::New,
+        StartFrom::Start => txn::From::Start,
+        StartFrom::Time(at) => txn::From::Time(at),
+        StartFrom::After(id) => txn::From::After(Place { ms: id.ms, seq: id.seq }),
+    }
 }
 
 /// `GET /v1/event-queues`: queues, newest first.
@@ -72,11 +107,8 @@ pub(super) async fn patch(
 ) -> Reply {
     caller.may(Scope::Admin)?;
     let request = node.in_queue(&queue, sent.decode(QueuePatchRequest::decode)).await?;
-    let op = GroupOp::Patch {
-        queue,
-        changes: Box::new(changes(request.fields)),
-        stream: StreamChanges::default(),
-    };
+    let (changes, stream) = changes(request.fields);
+    let op = GroupOp::Patch { queue, changes: Box::new(changes), stream };
     ok(&shown::queue(changed(node.apply(OpKind::Group(op)).await?)?))
 }
 
@@ -132,14 +164,21 @@ fn changed(reply: OpReply) -> Result<QueueView, Failure> {
     }
 }
 
-fn changes(fields: QueueFields) -> QueueChanges {
-    QueueChanges {
+/// What changes of a queue, and what of its stream.
+fn changes(fields: QueueFields) -> (QueueChanges, StreamChanges) {
+    let retention = fields.retention_seconds.unwrap_or_default();
+    let queue = QueueChanges {
         description: fields.description,
         default_lease: fields.default_lease_seconds,
         max_lease_seconds: fields.max_lease_seconds,
         max_attempts: fields.max_attempts.map(Some),
         backoff: fields.backoff,
         late_ack_grace_seconds: fields.late_ack_grace_seconds,
-        ..QueueChanges::default()
-    }
+        keep_done_payload: fields.keep_done_payload,
+        protect_unread: fields.protect_unread,
+        done_retention_seconds: retention.done,
+        dead_retention_seconds: retention.dead,
+    };
+    let stream = StreamChanges { retention: None, dedupe_window_seconds: fields.dedupe_window_seconds };
+    (queue, stream)
 }

@@ -4,12 +4,12 @@
 
 use naven_api::claim::{ClaimReply, ClaimedEvent};
 use naven_api::event::{AttemptReply, DeadReply, DeliveryReply, EventReply};
-use naven_api::queue::{QueueReply, StateCounts};
-use naven_api::{Headers, Payload};
+use naven_api::queue::{QueueReply, RetentionReply, StateCounts};
+use naven_api::{EntryId, Headers, Payload};
 use naven_core::{Past, View};
 use naven_store::read::{Counts, DeliveryView, EventView, QueueView};
 use naven_store::reply::Grant;
-use naven_store::txn::{Body, Form};
+use naven_store::txn::{Body, Form, Place};
 
 use crate::failure::Failure;
 
@@ -30,10 +30,18 @@ pub(super) fn queue(view: QueueView) -> QueueReply {
         max_attempts: settings.max_attempts,
         backoff: settings.backoff,
         late_ack_grace_seconds: settings.late_ack_grace_seconds,
+        keep_done_payload: settings.keep_done_payload,
+        protect_unread: settings.protect_unread,
+        retention_seconds: RetentionReply {
+            done: settings.done_retention_seconds,
+            dead: settings.dead_retention_seconds,
+        },
+        dedupe_window_seconds: view.stream_settings.dedupe_window_seconds,
         counts: counts(&view.counts),
         oldest_ready_age_seconds: view.oldest_ready.map(age),
         created_at: view.created_at,
         updated_at: view.updated_at,
+        first_available: None,
     }
 }
 
@@ -48,6 +56,11 @@ fn counts(counts: &Counts) -> StateCounts {
         dead: counts.of(View::Dead),
         cancelled: counts.of(View::Cancelled),
     }
+}
+
+/// An entry's place.
+pub(super) fn entry_id(place: Place) -> EntryId {
+    EntryId { ms: place.ms, seq: place.seq }
 }
 
 /// Whether a payload is shown.
@@ -66,30 +79,20 @@ pub(super) fn event(view: EventView, shown: PayloadShown) -> Result<EventReply, 
         PayloadShown::Yes => Some(view.body.map(payload).transpose()?),
     };
     let deliveries: Vec<DeliveryReply> = view.deliveries.iter().map(delivery).collect();
-    let Some(only) = deliveries.first().cloned() else {
-        return Err(Failure::internal(format!("event {} is in no queue", view.id)));
-    };
+    let only = if let [only] = deliveries.as_slice() { Some(only.clone()) } else { None };
     Ok(EventReply {
         id: view.id,
         stream: view.stream,
         stream_id: view.place.map(|place| place.to_string()),
-        queue: only.queue,
-        queue_id: only.queue_id,
-        state: only.state,
+        only,
         payload,
         headers: Headers::stored(view.headers),
         schedule_id: None,
         created_at: view.created_at,
         scheduled_at: view.scheduled_at,
-        next_attempt_at: only.next_attempt_at,
-        attempt_count: only.attempt_count,
-        expiry_count: only.expiry_count,
-        delivery_count: only.delivery_count,
-        max_attempts: only.max_attempts,
-        lease_expires_at: only.lease_expires_at,
-        consumer_id: only.consumer_id,
-        settled_at: only.settled_at,
-        last_error: only.last_error,
+        expires_at: view.expires_at,
+        dedupe_key: view.dedupe_key,
+        deduped: None,
         deliveries,
         dead: None,
     })

@@ -12,7 +12,8 @@ fn queue_picture(name: &str) -> Value {
         "id": "$evq", "name": name, "stream": name, "description": "", "paused": false, "pauseReason": null,
         "defaultLeaseSeconds": 60, "maxLeaseSeconds": 0, "maxAttempts": 10,
         "backoff": { "initialSeconds": 5, "factor": 2, "maxSeconds": 3600, "jitter": 1 },
-        "lateAckGraceSeconds": 0,
+        "lateAckGraceSeconds": 0, "keepDonePayload": false, "protectUnread": true,
+        "retentionSeconds": { "done": 86400, "dead": 1209600 }, "dedupeWindowSeconds": 300,
         "counts": {
             "scheduled": 0, "ready": 0, "leased": 0, "held": 0, "retrying": 0, "done": 0, "dead": 0, "cancelled": 0
         },
@@ -29,7 +30,7 @@ pub(crate) fn event_picture() -> Value {
     });
     let mut event = json!({
         "id": "$evt", "stream": "mail", "streamId": "$text", "headers": {}, "scheduleId": null,
-        "createdAt": "$time", "scheduledAt": "$time"
+        "createdAt": "$time", "scheduledAt": "$time", "expiresAt": null, "dedupeKey": null
     });
     for (name, value) in delivery.as_object().unwrap() {
         event[name] = value.clone();
@@ -60,7 +61,9 @@ pub(crate) async fn a_queue_is_made_shown_changed_paused_and_deleted(factory: Fa
 
     let settings = json!({
         "description": "d", "defaultLeaseSeconds": 30, "maxLeaseSeconds": 90, "maxAttempts": 3,
-        "backoff": { "initialSeconds": 1, "factor": 1.5, "maxSeconds": 60, "jitter": 0.25 }, "lateAckGraceSeconds": 7
+        "backoff": { "initialSeconds": 1, "factor": 1.5, "maxSeconds": 60, "jitter": 0.25 }, "lateAckGraceSeconds": 7,
+        "keepDonePayload": true, "protectUnread": false, "retentionSeconds": { "done": 0, "dead": 9 },
+        "dedupeWindowSeconds": 60
     });
     let changed = server.call("PATCH", "/v1/event-queues/mail", settings.clone()).await.data();
     for (name, value) in settings.as_object().unwrap() {
