@@ -202,15 +202,18 @@ pub struct RedriveRequest {
 }
 
 impl RedriveRequest {
-    /// Reads a request's body.
+    /// Reads a request's body. `in_query` is the parameter `queue`, which may stand there instead.
     ///
     /// # Errors
     /// See [`BadRequest`].
-    pub fn decode(body: &[u8], faults: Faults) -> Result<Self, BadRequest> {
+    pub fn decode(body: &[u8], faults: Faults, in_query: Option<String>) -> Result<Self, BadRequest> {
         decode(body, faults, |object| {
             let reset = object.optional("resetAttempts", Rule::new("true or false"), value::boolean);
             let queue = object.optional("queue", Rule::new("a queue's name or id"), value::string);
-            Some(Self { reset_attempts: reset.unwrap_or(true), queue })
+            if queue.is_some() && in_query.is_some() {
+                object.refuse("queue", &Rule::new("given once"));
+            }
+            Some(Self { reset_attempts: reset.unwrap_or(true), queue: queue.or(in_query) })
         })
     }
 }

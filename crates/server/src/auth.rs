@@ -12,7 +12,7 @@ use naven_api::id::uuid_v7_bits;
 use naven_api::{ErrorCode, KeyId, base32};
 use naven_store::key::KeyRecord;
 use naven_store::read::{Page, Read};
-use naven_store::reply::OpError;
+use naven_store::reply::{OpError, Refused};
 use naven_store::txn::{AdminOp, OpKind, Txn};
 use naven_store::{Clock, Engine, Random};
 use sha2::{Digest, Sha256};
@@ -126,17 +126,60 @@ impl Caller {
         &self.key
     }
 
-    /// Whether this caller may do what needs `scope`. The one function that decides, for all doors.
-    ///
-    /// Which queues a key reaches is not asked yet: the only key of this version reaches all.
+    /// Whether this caller may do to `thing` what needs `scope`. The one function that decides, for all
+    /// doors.
     ///
     /// # Errors
-    /// 40101 where the key lacks the scope, which no key of this version does: default deny.
-    pub fn may(&self, scope: Scope) -> Result<(), Failure> {
+    /// What is said of things that are not there, where the key's patterns do not reach `thing`; 40101
+    /// where the key lacks the scope.
+    pub fn may(&self, scope: Scope, thing: Thing<'_>) -> Result<(), Failure> {
+        if !self.reaches(thing) {
+            return Err(thing.missing());
+        }
         if self.key.scopes.iter().any(|held| held == scope.as_str()) {
             return Ok(());
         }
         Err(Failure::new(ErrorCode::KeyInvalid, format!("the key lacks the scope {}", scope.as_str())))
+    }
+
+    /// Whether the key's patterns reach `thing`: what they do not reach is as if it were not there.
+    pub fn reaches(&self, thing: Thing<'_>) -> bool {
+        let name = match thing {
+            Thing::Nothing => return true,
+            Thing::Queue(name) => name.as_bytes(),
+            Thing::Stream(name) => name,
+        };
+        self.key.queues.iter().any(|pattern| match pattern.strip_suffix('*') {
+            Some(start) => name.starts_with(start.as_bytes()),
+            None => name == pattern.as_bytes(),
+        })
+    }
+
+    /// True where no name needs to be known to say what the key reaches: it reaches everything.
+    pub fn reaches_all(&self) -> bool {
+        self.key.queues.iter().any(|pattern| pattern == "*")
+    }
+}
+
+/// What a call touches, by the name that keys' patterns are compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Thing<'a> {
+    /// Nothing of its own: a list, whose items are judged one by one, or the server itself.
+    Nothing,
+    /// The queue of this name.
+    Queue(&'a str),
+    /// The stream of this name.
+    Stream(&'a [u8]),
+}
+
+impl Thing<'_> {
+    /// What is said where it is not there.
+    fn missing(self) -> Failure {
+        match self {
+            Self::Nothing => Failure::internal("a key always reaches what has no name"),
+            Self::Queue(_) => Refused::QueueNotFound.into(),
+            Self::Stream(_) => Refused::StreamNotFound.into(),
+        }
     }
 }
 
@@ -232,5 +275,41 @@ mod tests {
             assert!(bad.parse::<BearerKey>().is_err(), "{bad}");
         }
         assert!(format!("{text}0").parse::<BearerKey>().is_err());
+    }
+
+    fn caller(scopes: &[&str], queues: &[&str]) -> Caller {
+        let owned = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+        let key = KeyRecord {
+            id: KeyId::from_bits(1),
+            name: "w".to_owned(),
+            prefix: "nvk_".to_owned(),
+            digest: [0; 32],
+            scopes: owned(scopes),
+            queues: owned(queues),
+            created_at: naven_api::Timestamp::default(),
+        };
+        Caller { key: Arc::new(key) }
+    }
+
+    #[test]
+    fn patterns_reach_names_of_queues_and_streams() {
+        let worker = caller(&["consume"], &["mail", "orders.*"]);
+        for (thing, reached) in [
+            (Thing::Queue("mail"), true),
+            (Thing::Stream(b"mail"), true),
+            (Thing::Queue("mail2"), false),
+            (Thing::Queue("orders.eu"), true),
+            (Thing::Stream(b"orders.\xff"), true),
+            (Thing::Queue("orders"), false),
+            (Thing::Nothing, true),
+        ] {
+            assert_eq!(worker.reaches(thing), reached, "{thing:?}");
+        }
+        let code = |scope, thing| worker.may(scope, thing).map_err(|failure| failure.code.code());
+        assert_eq!(code(Scope::Consume, Thing::Queue("mail")), Ok(()));
+        assert_eq!(code(Scope::Produce, Thing::Queue("mail")), Err(40_101));
+        assert_eq!(code(Scope::Produce, Thing::Queue("other")), Err(40_401), "reach comes before scope");
+        assert_eq!(code(Scope::Consume, Thing::Stream(b"other")), Err(40_404));
+        assert!(!worker.reaches_all() && caller(&[], &["a", "*"]).reaches_all());
     }
 }

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use naven_api::Timestamp;
+use naven_api::{EventId, Timestamp};
 use naven_store::queue::QueueRef;
-use naven_store::read::{Page, QueueView, Read};
+use naven_store::read::{EventView, Page, QueueView, Read, StreamView};
 use naven_store::reply::{OpError, OpReply, TxnReply};
-use naven_store::txn::{OpKind, Txn};
+use naven_store::txn::{IdempotencySlot, Op, OpKind, StreamRef, Txn};
 use naven_store::{Clock, Engine, Health, Random};
 use tokio::sync::Semaphore;
 
@@ -38,19 +38,53 @@ pub(crate) struct Node {
 impl Node {
     /// Applies one op and gives its answer.
     pub(crate) async fn apply(&self, kind: OpKind) -> Result<OpReply, Failure> {
-        let mut reply = self.apply_txn(Txn::one(kind)).await?;
-        reply.ops.pop().unwrap_or(Err(OpError::Unknown)).map_err(Failure::from)
+        self.ask(Op::plain(kind)).await.map_err(Failure::from)
+    }
+
+    /// Applies one op, or gives the answer that its slot already holds.
+    pub(crate) async fn apply_once(
+        &self,
+        kind: OpKind,
+        idempotency: Option<IdempotencySlot>,
+    ) -> Result<Answered, Failure> {
+        Ok(self.ask(Op { kind, idempotency }).await?.into())
+    }
+
+    /// Applies one op; what the engine says of it is not translated yet.
+    pub(crate) async fn ask(&self, op: Op) -> Result<OpReply, OpError> {
+        let mut reply = self.submit(Txn { ops: vec![op], ..Txn::each([]) }).await?;
+        reply.ops.pop().unwrap_or(Err(OpError::Unknown))
     }
 
     /// Applies one transaction.
     pub(crate) async fn apply_txn(&self, txn: Txn) -> Result<TxnReply, Failure> {
-        self.engine.submit(vec![txn]).await.pop().ok_or_else(|| Failure::from(OpError::Unknown))
+        self.submit(txn).await.map_err(Failure::from)
+    }
+
+    async fn submit(&self, txn: Txn) -> Result<TxnReply, OpError> {
+        self.engine.submit(vec![txn]).await.pop().ok_or(OpError::Unknown)
     }
 
     /// The queue that `queue` names.
     pub(crate) async fn queue(&self, queue: QueueRef) -> Result<QueueView, Failure> {
         match self.engine.read(Read::Queue(queue)).await? {
             Page::Queue(view) => Ok(*view),
+            other => Err(odd_page(&other)),
+        }
+    }
+
+    /// The stream that `stream` names.
+    pub(crate) async fn stream(&self, stream: StreamRef) -> Result<StreamView, Failure> {
+        match self.engine.read(Read::Stream(stream)).await? {
+            Page::Stream(view) => Ok(*view),
+            other => Err(odd_page(&other)),
+        }
+    }
+
+    /// The event of this id, as it stands.
+    pub(crate) async fn event(&self, event: EventId, payload: bool) -> Result<EventView, Failure> {
+        match self.engine.read(Read::Event { event, payload }).await? {
+            Page::Event(view) => Ok(*view),
             other => Err(odd_page(&other)),
         }
     }
@@ -64,13 +98,22 @@ impl Node {
         queue: &QueueRef,
         decoded: Result<T, Failure>,
     ) -> Result<T, Failure> {
-        match decoded {
-            Ok(request) => Ok(request),
-            Err(failure) => {
-                self.queue(queue.clone()).await?;
-                Err(failure)
-            }
+        if decoded.is_err() {
+            self.queue(queue.clone()).await?;
         }
+        decoded
+    }
+
+    /// The same for a stream.
+    pub(crate) async fn in_stream<T>(
+        &self,
+        stream: &StreamRef,
+        decoded: Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        if decoded.is_err() {
+            self.stream(stream.clone()).await?;
+        }
+        decoded
     }
 
     pub(crate) fn is_draining(&self) -> bool {
@@ -79,6 +122,21 @@ impl Node {
 
     pub(crate) fn has_failed(&self) -> bool {
         *self.engine.health().borrow() != Health::Well
+    }
+}
+
+/// An op's answer, and whether it is that of an earlier op in the same slot.
+pub(crate) struct Answered {
+    pub(crate) reply: OpReply,
+    pub(crate) replayed: bool,
+}
+
+impl From<OpReply> for Answered {
+    fn from(reply: OpReply) -> Self {
+        match reply {
+            OpReply::Replayed(first) => Self { reply: *first, replayed: true },
+            reply => Self { reply, replayed: false },
+        }
     }
 }
 

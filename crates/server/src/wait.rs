@@ -22,7 +22,7 @@ use naven_api::system::WaitersReply;
 use naven_api::{ConsumerId, ErrorCode, KeyId, LeaseSeconds, QueueId};
 use naven_store::queue::QueueRef;
 use naven_store::reply::{Claimed, OpError, OpReply, Refused, TxnReply};
-use naven_store::txn::{Claim, ClaimHold, OpKind, Txn};
+use naven_store::txn::{Claim, ClaimHold, IdempotencySlot, Op, OpKind, Txn};
 use naven_store::{Engine, Hint, WaitSet};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
@@ -30,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::failure::Failure;
+use crate::node::Answered;
 use line::{Lines, Turn, Waiter};
 
 use undelivered::GiveBack;
@@ -46,17 +47,21 @@ pub(crate) struct Want {
     pub(crate) max: u32,
     /// Who claims, as it names itself.
     pub(crate) consumer: Option<ConsumerId>,
+    /// Where its leases are kept for a repetition.
+    pub(crate) slot: Option<IdempotencySlot>,
 }
 
 impl Want {
     fn txn(&self, queue: QueueRef) -> Txn {
-        Txn::one(OpKind::Claim(Claim {
+        let claim = Claim {
             queue,
             hold: ClaimHold::Lease(self.lease),
             max: self.max,
             max_bytes: CLAIM_BYTES_MAX,
             consumer: self.consumer.clone(),
-        }))
+        };
+        let op = Op { kind: OpKind::Claim(claim), idempotency: self.slot.clone() };
+        Txn { ops: vec![op], ..Txn::each([]) }
     }
 }
 
@@ -150,8 +155,10 @@ impl Waits {
             return Err(Failure::new(ErrorCode::Draining, "the server is shutting down"));
         }
         let since = lines.hints_seen();
-        // A claim that does not wait cannot queue up: it tries once, now.
-        let line = if wait.is_zero() { None } else { lines.busy_line(&want.queue) };
+        // A claim that does not wait cannot queue up: it tries once, now. Neither does one that may be a
+        // repetition, before the engine has said that it holds nothing for it.
+        let tries_first = wait.is_zero() || want.slot.is_some();
+        let line = if tries_first { None } else { lines.busy_line(&want.queue) };
         let ticket = match line {
             Some(queue) => Some(self.add(&mut lines, want, queue, deadline, key)?),
             None => None,
@@ -204,12 +211,8 @@ impl Waits {
 
     async fn attempt(&self, want: &Want) -> Result<Attempt, Failure> {
         let mut replies = self.engine.submit(vec![want.txn(want.queue.clone())]).await;
-        let mut claimed = claimed(replies.pop())?;
-        if claimed.leases.is_empty() {
-            return Ok(Attempt::Empty(claimed));
-        }
-        let leases = std::mem::take(&mut claimed.leases);
-        Ok(Attempt::Leased(Undelivered::new(leases, Arc::clone(&self.give_back))))
+        let taken = taken(replies.pop(), &self.give_back)?;
+        Ok(taken.map_or_else(Attempt::Empty, Attempt::Leased))
     }
 
     /// Listens to the engine's hints until `stop` or until the engine closes.
@@ -292,13 +295,24 @@ fn received(turn: Result<Turn, oneshot::error::RecvError>) -> Turn {
     turn.unwrap_or(Turn::Failed(OpError::Unavailable))
 }
 
-/// A claim's reply out of a transaction's.
-fn claimed(reply: Option<TxnReply>) -> Result<Claimed, OpError> {
-    match reply.and_then(|mut reply| reply.ops.pop()) {
-        Some(Ok(OpReply::Claimed(claimed))) => Ok(claimed),
-        Some(Err(error)) => Err(error),
-        Some(Ok(_)) | None => Err(OpError::Unknown),
+/// The leases in a transaction's reply to one claim, or what it says where it took none.
+fn taken(
+    reply: Option<TxnReply>,
+    give_back: &Arc<GiveBack>,
+) -> Result<Result<Undelivered, Claimed>, OpError> {
+    let answered = match reply.and_then(|mut reply| reply.ops.pop()) {
+        Some(answer) => Answered::from(answer?),
+        None => return Err(OpError::Unknown),
+    };
+    let OpReply::Claimed(mut claimed) = answered.reply else { return Err(OpError::Unknown) };
+    if claimed.leases.is_empty() {
+        return Ok(Err(claimed));
     }
+    let (leases, give_back) = (std::mem::take(&mut claimed.leases), Arc::clone(give_back));
+    Ok(Ok(match answered.replayed {
+        true => Undelivered::replayed(leases, give_back),
+        false => Undelivered::new(leases, give_back),
+    }))
 }
 
 /// True where `error` says that the queue is not there any more.

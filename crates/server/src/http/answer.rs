@@ -19,6 +19,9 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::wait::Undelivered;
 
+/// The draft on idempotency keys leaves the name of such a header open.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
 /// What every handler returns.
 pub(super) type Reply = Result<Answer, Failure>;
 
@@ -49,6 +52,14 @@ impl Answer {
     /// Where the thing that was made is.
     pub(super) fn located_at(mut self, path: &str) -> Self {
         self.headers.extend(HeaderValue::from_str(path).ok().map(|value| (LOCATION, value)));
+        self
+    }
+
+    /// Where `replayed`, this is what the same call was answered before.
+    pub(super) fn replayed(mut self, replayed: bool) -> Self {
+        if replayed {
+            self.headers.push((REPLAYED, HeaderValue::from_static("true")));
+        }
         self
     }
 

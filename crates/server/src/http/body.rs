@@ -1,6 +1,7 @@
 //! Reading a request's body.
 //!
-//! Lives here: its media type, its size, how long it may take. Not here: what it says (`naven_api`).
+//! Lives here: its media type, its size, how long it may take. Not here: what it says (`naven_api`), and
+//! its `Idempotency-Key` (`repetition.rs`).
 
 use axum::extract::FromRequest;
 use bytes::{Bytes, BytesMut};
@@ -8,35 +9,59 @@ use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, Request};
 use http_body::Body as _;
 use http_body_util::BodyExt;
-use naven_api::field::{Faults, Rule};
+use naven_api::field::Faults;
 use naven_api::limits::BODY_SMALL_BYTES;
 use naven_api::{BadRequest, ErrorCode};
+use naven_store::txn::IdempotencySlot;
 use serde_json::json;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use super::query;
+use super::query::Query;
+use super::repetition::Repetition;
+use crate::auth::Caller;
 use crate::config::Patience;
 use crate::failure::Failure;
 use crate::node::Node;
 
-/// A body as it was sent, with the faults of the request around it.
+/// A body as it was sent, with what the request around it says.
 ///
 /// Extracting it never fails: what is wrong with it is told by [`Sent::decode`], because the
 /// contract puts "no such queue" before every fault of a body.
 pub(super) struct Sent {
     bytes: Result<Bytes, Failure>,
-    faults: Faults,
+    query: Query,
+    repetition: Repetition,
 }
 
 impl Sent {
-    /// The request that the body says, read by `decode`.
+    /// The request that the body says, read by `decode`. This call takes no `Idempotency-Key`.
     pub(super) fn decode<T>(
         self,
         decode: impl FnOnce(&[u8], Faults) -> Result<T, BadRequest>,
     ) -> Result<T, Failure> {
         let bytes = self.bytes?;
-        decode(&bytes, self.faults).map_err(Failure::from)
+        let faults = self.query.into_faults();
+        self.repetition.refuse(&faults);
+        decode(&bytes, faults).map_err(Failure::from)
+    }
+
+    /// The request that the body says, read by `decode`, and the slot of `caller` that makes its
+    /// repetition harmless, where there is an `Idempotency-Key`.
+    pub(super) fn decode_once<T>(
+        self,
+        caller: &Caller,
+        decode: impl FnOnce(&[u8], Faults) -> Result<T, BadRequest>,
+    ) -> Result<(T, Option<IdempotencySlot>), Failure> {
+        let bytes = self.bytes?;
+        let faults = self.query.into_faults();
+        let slot = self.repetition.slot(caller, &bytes, &faults);
+        Ok((decode(&bytes, faults)?, slot))
+    }
+
+    /// A parameter of the query, for the few calls that take one beside their body.
+    pub(super) fn parameter(&mut self, name: &str) -> Option<String> {
+        self.query.text(name)
     }
 }
 
@@ -44,21 +69,10 @@ impl FromRequest<Arc<Node>> for Sent {
     type Rejection = Infallible;
 
     async fn from_request(request: Request<axum::body::Body>, node: &Arc<Node>) -> Result<Self, Infallible> {
-        let faults = Faults::default();
-        // No route with a body takes parameters too.
-        for (name, _) in query::pairs(request.uri().query().unwrap_or_default()) {
-            faults.unknown(naven_api::field::echo(&name));
-        }
-        refuse_idempotency_key(request.headers(), &faults);
+        let query = Query::new(request.uri().query());
+        let repetition = Repetition::of(request.headers(), request.method(), request.uri());
         let bytes = read(request, node).await;
-        Ok(Self { bytes, faults })
-    }
-}
-
-/// To ignore the header would make duplicates in silence.
-pub(super) fn refuse_idempotency_key(headers: &HeaderMap, faults: &Faults) {
-    if headers.contains_key("idempotency-key") {
-        faults.invalid(Rule::new("not supported yet").broken_at("Idempotency-Key".to_owned()));
+        Ok(Self { bytes, query, repetition })
     }
 }
 

@@ -9,6 +9,7 @@ use axum::extract::State;
 use naven_api::Envelope;
 use naven_api::claim::{ClaimBatchReply, ClaimBatchRequest, ClaimReply, ClaimRequest};
 use naven_store::queue::QueueRef;
+use naven_store::txn::IdempotencySlot;
 
 use super::answer::{Answer, Reply, ok};
 use super::body::Sent;
@@ -22,16 +23,18 @@ use crate::wait::{Ended, Undelivered, Want};
 /// `POST /v1/event-queues/{queue}/claim`: leases one due event, waiting up to `waitSeconds`.
 ///
 /// `data` is null when none came. Hanging up while it waits leases nothing; hanging up before the
-/// answer is written gives the lease back.
+/// answer is written gives the lease back. Repeated under its `Idempotency-Key` it gives the same lease
+/// while that one lives.
 pub(super) async fn claim(
     State(node): State<Arc<Node>>,
     caller: Caller,
     QueueInPath(queue): QueueInPath,
     sent: Sent,
 ) -> Reply {
-    caller.may(Scope::Consume)?;
-    let request = node.in_queue(&queue, sent.decode(ClaimRequest::decode)).await?;
-    match wait(&node, &caller, queue, &request, 1).await? {
+    node.allow_queue(&caller, Scope::Consume, &queue).await?;
+    let decoded = sent.decode_once(&caller, ClaimRequest::decode);
+    let (request, slot) = node.in_queue(&queue, decoded).await?;
+    match wait(&node, &caller, queue, &request, 1, slot).await? {
         Ended::Leased(leases) => answer(leases, |mut claims| claims.pop()),
         Ended::Nothing => ok(&None::<ClaimReply>),
         Ended::Closing => Ok(ok(&None::<ClaimReply>)?.closing()),
@@ -45,10 +48,11 @@ pub(super) async fn claim_batch(
     QueueInPath(queue): QueueInPath,
     sent: Sent,
 ) -> Reply {
-    caller.may(Scope::Consume)?;
-    let request = node.in_queue(&queue, sent.decode(ClaimBatchRequest::decode)).await?;
+    node.allow_queue(&caller, Scope::Consume, &queue).await?;
+    let decoded = sent.decode_once(&caller, ClaimBatchRequest::decode);
+    let (request, slot) = node.in_queue(&queue, decoded).await?;
     let empty = ClaimBatchReply { claims: Vec::new() };
-    match wait(&node, &caller, queue, &request.as_claim(), request.max_events).await? {
+    match wait(&node, &caller, queue, &request.as_claim(), request.max_events, slot).await? {
         Ended::Leased(leases) => answer(leases, |claims| ClaimBatchReply { claims }),
         Ended::Nothing => ok(&empty),
         Ended::Closing => Ok(ok(&empty)?.closing()),
@@ -61,8 +65,10 @@ async fn wait(
     queue: QueueRef,
     request: &ClaimRequest,
     max: u32,
+    slot: Option<IdempotencySlot>,
 ) -> Result<Ended, Failure> {
-    let want = Want { queue, lease: request.lease_seconds, max, consumer: request.consumer_id.clone() };
+    let consumer = request.consumer_id.clone();
+    let want = Want { queue, lease: request.lease_seconds, max, consumer, slot };
     let wait = Duration::from_secs(u64::from(request.wait()));
     node.waits.claim(want, wait, caller.id()).await
 }
@@ -71,5 +77,6 @@ async fn wait(
 fn answer<T: serde::Serialize>(mut leases: Undelivered, data: impl FnOnce(Vec<ClaimReply>) -> T) -> Reply {
     let claims = leases.take_grants().into_iter().map(shown::claim).collect::<Result<Vec<_>, Failure>>()?;
     let answer = Answer::new(http::StatusCode::OK, &Envelope::ok(data(claims)))?;
-    Ok(answer.guarding(leases))
+    let replayed = leases.are_replayed();
+    Ok(answer.guarding(leases).replayed(replayed))
 }

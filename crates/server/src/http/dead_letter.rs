@@ -15,8 +15,9 @@ use super::event::shown_if;
 use super::extract::QueueInPath;
 use super::list::page;
 use super::query::Query;
+use super::reach::seen_by;
 use super::shown;
-use crate::auth::{Caller, Scope};
+use crate::auth::{Caller, Scope, Thing};
 use crate::failure::Failure;
 use crate::node::{Node, odd_page};
 
@@ -27,15 +28,15 @@ pub(super) async fn of_queue(
     QueueInPath(queue): QueueInPath,
     mut query: Query,
 ) -> Reply {
-    caller.may(Scope::Read)?;
+    node.allow_queue(&caller, Scope::Read, &queue).await?;
     let asked = Asked::read(&mut query, &queue);
     node.in_queue(&queue, query.end()).await?;
-    list(&node, asked).await
+    list(&node, &caller, asked).await
 }
 
 /// `GET /v1/dead-letters?queueId=`: also of a queue that was deleted.
 pub(super) async fn of_any(State(node): State<Arc<Node>>, caller: Caller, mut query: Query) -> Reply {
-    caller.may(Scope::Read)?;
+    caller.may(Scope::Read, Thing::Nothing)?;
     let rule = Rule::new("a queue's id: evq_ and 26 base32 characters");
     let queue = match query.text("queueId") {
         None => {
@@ -51,7 +52,7 @@ pub(super) async fn of_any(State(node): State<Arc<Node>>, caller: Caller, mut qu
     let queue = queue.unwrap_or(QueueRef::Name(String::new()));
     let asked = Asked::read(&mut query, &queue);
     query.end()?;
-    list(&node, asked).await
+    list(&node, &caller, asked).await
 }
 
 /// Which page of a list is asked for.
@@ -71,10 +72,12 @@ impl Asked {
     }
 }
 
-async fn list(node: &Node, asked: Asked) -> Reply {
+async fn list(node: &Node, caller: &Caller, asked: Asked) -> Reply {
     match node.engine.read(asked.read).await? {
         Page::DeadLetters(views, next) => {
-            let shown = views.into_iter().map(|view| shown::dead_letter(view, shown_if(asked.payload)));
+            // Of a queue that was deleted, only its letters know the name.
+            let seen = views.into_iter().filter_map(|view| seen_by(caller, view).ok());
+            let shown = seen.map(|view| shown::dead_letter(view, shown_if(asked.payload)));
             page(shown.collect::<Result<Vec<_>, Failure>>()?, next.as_ref(), &asked.filter)
         }
         other => Err(odd_page(&other)),

@@ -12,9 +12,10 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 use naven_api::{ErrorCode, EventId};
 use naven_store::queue::QueueRef;
+use naven_store::txn::StreamRef;
 
-use super::body::refuse_idempotency_key;
 use super::query::Query;
+use super::repetition::Repetition;
 use crate::auth::Caller;
 use crate::failure::Failure;
 use crate::node::Node;
@@ -40,6 +41,15 @@ impl FromRequestParts<Arc<Node>> for Caller {
 /// The queue that the path names, by id or by name. Whether there is one, the engine says.
 pub(super) struct QueueInPath(pub(super) QueueRef);
 
+/// The stream that the path names. Whether there is one, the engine says.
+pub(super) struct StreamInPath(pub(super) StreamRef);
+
+/// The stream that the path names, and the queue that it names on it.
+pub(super) struct GroupInPath {
+    pub(super) stream: StreamRef,
+    pub(super) group: String,
+}
+
 /// The event that the path names.
 pub(super) struct EventInPath(Option<EventId>);
 
@@ -57,8 +67,26 @@ impl FromRequestParts<Arc<Node>> for QueueInPath {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Infallible> {
-        let name = first_name(parts, node).await;
-        Ok(Self(QueueRef::from_text(&name.unwrap_or_default())))
+        let [name] = names(parts, node).await;
+        Ok(Self(QueueRef::from_text(&name)))
+    }
+}
+
+impl FromRequestParts<Arc<Node>> for StreamInPath {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Infallible> {
+        let [name] = names(parts, node).await;
+        Ok(Self(StreamRef(name.into())))
+    }
+}
+
+impl FromRequestParts<Arc<Node>> for GroupInPath {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Infallible> {
+        let [stream, group] = names(parts, node).await;
+        Ok(Self { stream: StreamRef(stream.into()), group })
     }
 }
 
@@ -66,8 +94,8 @@ impl FromRequestParts<Arc<Node>> for EventInPath {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Infallible> {
-        let name = first_name(parts, node).await;
-        Ok(Self(name.and_then(|name| name.parse().ok())))
+        let [name] = names(parts, node).await;
+        Ok(Self(name.parse().ok()))
     }
 }
 
@@ -77,14 +105,15 @@ impl FromRequestParts<Arc<Node>> for Query {
     async fn from_request_parts(parts: &mut Parts, _: &Arc<Node>) -> Result<Self, Infallible> {
         let query = Self::new(parts.uri.query());
         if parts.method == Method::DELETE {
-            refuse_idempotency_key(&parts.headers, query.faults());
+            Repetition::of(&parts.headers, &parts.method, &parts.uri).refuse(query.faults());
         }
         Ok(query)
     }
 }
 
-/// The first name in the path, decoded; none where it is not UTF-8, which names nothing.
-async fn first_name(parts: &mut Parts, node: &Arc<Node>) -> Option<String> {
-    let params = RawPathParams::from_request_parts(parts, node).await.ok()?;
-    params.iter().next().map(|(_, value)| value.to_owned())
+/// The names in the path, decoded; empty, which names nothing, where one is not UTF-8.
+async fn names<const N: usize>(parts: &mut Parts, node: &Arc<Node>) -> [String; N] {
+    let params = RawPathParams::from_request_parts(parts, node).await.ok();
+    let mut values = params.iter().flat_map(|params| params.iter()).map(|(_, value)| value.to_owned());
+    std::array::from_fn(|_| values.next().unwrap_or_default())
 }

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use naven_api::{ErrorCode, claim, envelope, event, publish, queue, settle, system};
+use naven_api::{ErrorCode, claim, envelope, event, publish, queue, settle, stream, system};
 use utoipa::ToSchema;
 use utoipa::openapi::path::{Operation, OperationBuilder, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::RequestBodyBuilder;
@@ -20,7 +20,7 @@ use utoipa::openapi::{
     OpenApiBuilder, PathItem, PathsBuilder, Ref, RefOr, Required, ResponseBuilder,
 };
 
-use super::routes::{Data, Kind, Need, Parameter, ROUTES, Route};
+use super::routes::{Data, Kind, Need, Parameter, Route, every};
 
 const JSON: &str = "application/json";
 const BEARER: &str = "bearer";
@@ -41,7 +41,7 @@ pub fn openapi_document() -> String {
         ))
         .build();
     let mut paths = PathsBuilder::new();
-    for route in ROUTES {
+    for route in every() {
         paths = paths.path(route.path, PathItem::new(method(route.method), operation(route)));
     }
     let document =
@@ -64,7 +64,11 @@ fn operation(route: &Route) -> Operation {
     let mut operation =
         OperationBuilder::new().summary(Some(route.summary)).operation_id(Some(operation_id(route)));
     for name in route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
-        let about = if name == "queue" { "The queue's id or name" } else { "The event's id" };
+        let about = match name {
+            "queue" | "group" => "The queue's id or name",
+            "name" => "The stream's name, with every / in it escaped",
+            _ => "The event's id",
+        };
         let parameter = ParameterBuilder::new()
             .name(name)
             .parameter_in(ParameterIn::Path)
@@ -75,6 +79,9 @@ fn operation(route: &Route) -> Operation {
     }
     for parameter in route.query {
         operation = operation.parameter(query_parameter(parameter));
+    }
+    if route.takes_idempotency_key() {
+        operation = operation.parameter(idempotency_key());
     }
     if let Some(schema) = route.body {
         // Every body may be left away where nothing in it is required.
@@ -137,6 +144,18 @@ fn errors_of(route: &Route) -> BTreeMap<u16, Vec<ErrorCode>> {
         by_status.entry(code.http_status()).or_default().push(code);
     }
     by_status
+}
+
+fn idempotency_key() -> ParameterBuilder {
+    let about = "Repeated with the same key, query and body within a day, the call answers what it answered \
+                 first, with the header Idempotent-Replayed: true. Other bodies under the same key are refused";
+    let text = ObjectBuilder::new().schema_type(Type::String).pattern(Some("^[!-~]{1,255}$"));
+    ParameterBuilder::new()
+        .name("Idempotency-Key")
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some(about))
+        .schema(Some(text))
 }
 
 fn query_parameter(parameter: &Parameter) -> ParameterBuilder {
@@ -226,6 +245,12 @@ fn words() -> Vec<Named> {
     add::<publish::PublishBatchRequest>(&mut all);
     add::<event::EventReply>(&mut all);
     add::<event::RedriveRequest>(&mut all);
+    add::<event::TimelineReply>(&mut all);
+    add::<stream::StreamReply>(&mut all);
+    add::<stream::EntryReply>(&mut all);
+    add::<stream::GroupReply>(&mut all);
+    add::<stream::StreamDeletedReply>(&mut all);
+    add::<stream::ResetRequest>(&mut all);
     add::<claim::ClaimRequest>(&mut all);
     add::<claim::ClaimBatchRequest>(&mut all);
     add::<claim::ClaimReply>(&mut all);

@@ -6,13 +6,14 @@ use std::borrow::Cow;
 
 use naven_api::field::{Faults, Rule, echo};
 use naven_api::limits::{CURSOR_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
-use naven_api::{ErrorCode, value};
+use naven_api::{EntryId, ErrorCode, Timestamp, value};
 use naven_store::read::Cursor;
+use naven_store::txn::Place;
 
 use crate::failure::Failure;
 
 /// Names and values, decoded. What is not UTF-8 once decoded becomes U+FFFD, which no rule takes.
-pub(super) fn pairs(query: &str) -> impl Iterator<Item = (String, String)> + '_ {
+fn pairs(query: &str) -> impl Iterator<Item = (String, String)> + '_ {
     query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         (decoded(name), decoded(value))
@@ -60,6 +61,12 @@ impl Query {
         &self.faults
     }
 
+    /// Ends the reading where a body follows, whose faults are judged together with these.
+    pub(super) fn into_faults(self) -> Faults {
+        self.pairs.iter().for_each(|(name, _)| self.faults.unknown(echo(name)));
+        self.faults
+    }
+
     /// A text.
     pub(super) fn text(&mut self, name: &str) -> Option<String> {
         let at = self.pairs.iter().position(|(known, _)| known == name)?;
@@ -90,12 +97,34 @@ impl Query {
         })
     }
 
+    /// A place in a stream: an entry's id, or an instant, which is the place of number `seq` in its
+    /// millisecond.
+    pub(super) fn place(&mut self, name: &str, seq: u64) -> Option<Place> {
+        let text = self.text(name)?;
+        let of_id = text.parse::<EntryId>().ok().map(|id| Place { ms: id.ms, seq: id.seq });
+        // No entry is older than 1970.
+        let of_time = |at: Timestamp| match u64::try_from(at.as_ms()) {
+            Ok(ms) => Place { ms, seq },
+            Err(_) => Place::default(),
+        };
+        let place = of_id.or_else(|| Timestamp::parse(&text).ok().map(of_time));
+        if place.is_none() {
+            self.refuse(name, &Rule::new("an entry's id, like 1764426154123-0, or an RFC 3339 time"));
+        }
+        place
+    }
+
     /// Where a list goes on. A cursor is bound to `filter`: with another one it is refused.
     pub(super) fn cursor(&mut self, filter: &[u8]) -> Option<Cursor> {
         let text = self.text("cursor")?;
         let cursor = (text.len() <= CURSOR_BYTES_MAX).then(|| read_cursor(&text, filter)).flatten();
         self.bad_cursor |= cursor.is_none();
         cursor
+    }
+
+    /// Notes that a cursor is not one of this list, although it is one of some list.
+    pub(super) fn bad_cursor(&mut self) {
+        self.bad_cursor = true;
     }
 
     /// Notes that a parameter breaks a rule.

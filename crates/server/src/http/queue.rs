@@ -13,23 +13,28 @@ use naven_core::DeadReason;
 use naven_store::queue::{QueueChanges, QueueSettings, StreamChanges};
 use naven_store::read::{Page, QueueView, Read};
 use naven_store::reply::{OpError, OpReply};
-use naven_store::txn::{self, DeleteOp, GroupOp, OpKind, Place, Reading, StreamRef, Txn};
+use naven_store::txn::{self, DeleteOp, GroupOp, Op, OpKind, Place, Reading, StreamRef, Txn};
 
 use super::answer::{Reply, created, ok};
 use super::body::Sent;
 use super::extract::QueueInPath;
 use super::list::page;
 use super::query::Query;
+use super::reach::allow_stream;
 use super::shown;
-use crate::auth::{Caller, Scope};
+use crate::auth::{Caller, Scope, Thing};
 use crate::failure::Failure;
-use crate::node::{Node, odd_page, odd_reply};
+use crate::node::{Answered, Node, odd_page, odd_reply};
 
 /// `POST /v1/event-queues`: makes a queue, on a stream of its own or on the one that is named.
 pub(super) async fn create(State(node): State<Arc<Node>>, caller: Caller, sent: Sent) -> Reply {
-    caller.may(Scope::Admin)?;
-    let request = sent.decode(QueueCreateRequest::decode)?;
+    caller.may(Scope::Admin, Thing::Nothing)?;
+    let (request, slot) = sent.decode_once(&caller, QueueCreateRequest::decode)?;
+    caller.may(Scope::Admin, Thing::Queue(request.name.as_str()))?;
     let stream = request.stream.map(|name| StreamRef(String::from(name).into()));
+    if let Some(stream) = &stream {
+        allow_stream(&caller, Scope::Admin, stream)?;
+    }
     let first_of = stream.clone().filter(|_| request.from == Some(StartFrom::Start));
     let from = from(request.from.unwrap_or(StartFrom::New));
     let (changes, stream_changes) = changes(request.fields);
@@ -40,16 +45,18 @@ pub(super) async fn create(State(node): State<Arc<Node>>, caller: Caller, sent: 
         stream: stream_changes,
     };
     // What is there to begin with is read at the same point of the order.
-    let look = first_of.clone().map(|stream| OpKind::Read(Read::Stream(stream)));
-    let mut replies = node.apply_txn(Txn::each([OpKind::Group(op)].into_iter().chain(look))).await?.ops;
+    let look = first_of.clone().map(|stream| Op::plain(OpKind::Read(Read::Stream(stream))));
+    let make = Op { kind: OpKind::Group(op), idempotency: slot };
+    let txn = Txn { ops: [make].into_iter().chain(look).collect(), ..Txn::each([]) };
+    let mut replies = node.apply_txn(txn).await?.ops;
     let seen = first_of.and_then(|_| replies.pop());
-    let made = replies.pop().unwrap_or(Err(OpError::Unknown));
-    let mut reply = shown::queue(changed(made?)?);
+    let made = Answered::from(replies.pop().unwrap_or(Err(OpError::Unknown))?);
+    let mut reply = shown::queue(changed(made.reply)?);
     if let Some(seen) = seen {
         reply.first_available = Some(first_of_stream(seen?)?);
     }
     let path = format!("/v1/event-queues/{}", reply.id);
-    Ok(created(&reply)?.located_at(&path))
+    Ok(created(&reply)?.located_at(&path).replayed(made.replayed))
 }
 
 fn first_of_stream(reply: OpReply) -> Result<Option<EntryId>, Failure> {
@@ -73,14 +80,15 @@ fn from(start: StartFrom) -> txn::From {
 
 /// `GET /v1/event-queues`: queues, newest first.
 pub(super) async fn list(State(node): State<Arc<Node>>, caller: Caller, mut query: Query) -> Reply {
-    caller.may(Scope::Read)?;
+    caller.may(Scope::Read, Thing::Nothing)?;
     let name_prefix = query.text("namePrefix").unwrap_or_default();
     let filter = name_prefix.clone().into_bytes();
     let (cursor, limit) = (query.cursor(&filter), query.limit());
     query.end()?;
     match node.engine.read(Read::Queues { name_prefix, cursor, limit }).await? {
         Page::Queues(views, next) => {
-            page(views.into_iter().map(shown::queue).collect(), next.as_ref(), &filter)
+            let seen = views.into_iter().filter(|view| caller.reaches(Thing::Queue(&view.name)));
+            page(seen.map(shown::queue).collect(), next.as_ref(), &filter)
         }
         other => Err(odd_page(&other)),
     }
@@ -93,7 +101,7 @@ pub(super) async fn get(
     QueueInPath(queue): QueueInPath,
     query: Query,
 ) -> Reply {
-    caller.may(Scope::Read)?;
+    node.allow_queue(&caller, Scope::Read, &queue).await?;
     node.in_queue(&queue, query.end()).await?;
     ok(&shown::queue(node.queue(queue).await?))
 }
@@ -105,7 +113,7 @@ pub(super) async fn patch(
     QueueInPath(queue): QueueInPath,
     sent: Sent,
 ) -> Reply {
-    caller.may(Scope::Admin)?;
+    node.allow_queue(&caller, Scope::Admin, &queue).await?;
     let request = node.in_queue(&queue, sent.decode(QueuePatchRequest::decode)).await?;
     let (changes, stream) = changes(request.fields);
     let op = GroupOp::Patch { queue, changes: Box::new(changes), stream };
@@ -119,7 +127,7 @@ pub(super) async fn delete(
     QueueInPath(queue): QueueInPath,
     mut query: Query,
 ) -> Reply {
-    caller.may(Scope::Admin)?;
+    node.allow_queue(&caller, Scope::Admin, &queue).await?;
     let force = query.flag("force", false);
     node.in_queue(&queue, query.end()).await?;
     let view = node.queue(queue.clone()).await?;
@@ -139,7 +147,7 @@ pub(super) async fn pause(
     QueueInPath(queue): QueueInPath,
     sent: Sent,
 ) -> Reply {
-    caller.may(Scope::Admin)?;
+    node.allow_queue(&caller, Scope::Admin, &queue).await?;
     let request = node.in_queue(&queue, sent.decode(PauseRequest::decode)).await?;
     let op = GroupOp::Pause { queue, reason: request.reason };
     ok(&shown::queue(changed(node.apply(OpKind::Group(op)).await?)?))
@@ -152,7 +160,7 @@ pub(super) async fn resume(
     QueueInPath(queue): QueueInPath,
     sent: Sent,
 ) -> Reply {
-    caller.may(Scope::Admin)?;
+    node.allow_queue(&caller, Scope::Admin, &queue).await?;
     node.in_queue(&queue, sent.decode(decode_nothing)).await?;
     ok(&shown::queue(changed(node.apply(OpKind::Group(GroupOp::Resume { queue })).await?)?))
 }

@@ -6,10 +6,12 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 use naven_api::ErrorCode;
 
-use super::{claim, dead_letter, event, health, openapi, publish, queue, settle, system};
+use super::{
+    claim, dead_letter, event, group, health, openapi, publish, queue, settle, stream, system, timeline,
+};
 use crate::failure::Failure;
 use crate::node::Node;
 
@@ -30,6 +32,15 @@ pub(super) fn router(node: Arc<Node>) -> Router {
         .route("/v1/events/{id}/ack", post(settle::ack))
         .route("/v1/events/{id}/nack", post(settle::nack))
         .route("/v1/events/{id}/redrive", post(event::redrive))
+        .route("/v1/events/{id}/timeline", get(timeline::timeline))
+        .route("/v1/streams", get(stream::list))
+        .route("/v1/streams/{name}", get(stream::get).delete(stream::delete))
+        .route("/v1/streams/{name}/events", post(publish::publish_to_stream))
+        .route("/v1/streams/{name}/events/batch", post(publish::publish_batch_to_stream))
+        .route("/v1/streams/{name}/entries", get(stream::entries))
+        .route("/v1/streams/{name}/groups", get(stream::groups))
+        .route("/v1/streams/{name}/groups/{group}", delete(group::delete))
+        .route("/v1/streams/{name}/groups/{group}/reset", post(group::reset))
         .route("/v1/leases/ack", post(settle::ack_batch))
         .route("/v1/dead-letters", get(dead_letter::of_any))
         .route("/v1/me", get(system::me))

@@ -18,7 +18,7 @@ use naven_store::txn::{OpKind, Proof, Settle, SettleStep, Txn};
 use super::answer::{Answer, Reply, ok};
 use super::body::Sent;
 use super::extract::EventInPath;
-use crate::auth::{Caller, Scope};
+use crate::auth::{Caller, Scope, Thing};
 use crate::failure::Failure;
 use crate::node::{Node, odd_reply};
 
@@ -29,10 +29,10 @@ pub(super) async fn heartbeat(
     event: EventInPath,
     sent: Sent,
 ) -> Reply {
-    caller.may(Scope::Consume)?;
+    caller.may(Scope::Consume, Thing::Nothing)?;
     let request = sent.decode(HeartbeatRequest::decode)?;
     let step = SettleStep::Extend(request.lease_seconds);
-    let settled = settle(&node, event.id()?, request.lease_token, step).await?;
+    let settled = settle(&node, &caller, event.id()?, request.lease_token, step).await?;
     ok(&HeartbeatReply {
         lease_expires_at: settled.lease_expires_at,
         state: settled.state.as_str().to_owned(),
@@ -47,9 +47,9 @@ pub(super) async fn ack(
     event: EventInPath,
     sent: Sent,
 ) -> Reply {
-    caller.may(Scope::Consume)?;
+    caller.may(Scope::Consume, Thing::Nothing)?;
     let request = sent.decode(AckRequest::decode)?;
-    ok(&acked(&settle(&node, event.id()?, request.lease_token, SettleStep::Ack).await?))
+    ok(&acked(&settle(&node, &caller, event.id()?, request.lease_token, SettleStep::Ack).await?))
 }
 
 /// `POST /v1/events/{id}/nack`: the event failed, failed for good, or is given back.
@@ -59,14 +59,14 @@ pub(super) async fn nack(
     event: EventInPath,
     sent: Sent,
 ) -> Reply {
-    caller.may(Scope::Consume)?;
+    caller.may(Scope::Consume, Thing::Nothing)?;
     let NackRequest { lease_token, error, retry_delay_seconds, mode } = sent.decode(NackRequest::decode)?;
     let step = match mode {
         NackMode::Fail => SettleStep::Fail { error, delay: retry_delay_seconds },
         NackMode::Fatal => SettleStep::Fatal { error },
         NackMode::Release => SettleStep::Release { error },
     };
-    let settled = settle(&node, event.id()?, lease_token, step).await?;
+    let settled = settle(&node, &caller, event.id()?, lease_token, step).await?;
     ok(&NackReply {
         state: settled.state.as_str().to_owned(),
         next_attempt_at: settled.next_at,
@@ -76,9 +76,16 @@ pub(super) async fn nack(
 
 /// `POST /v1/leases/ack`: acks of up to 500 leases, each by itself; 207 where any was refused.
 pub(super) async fn ack_batch(State(node): State<Arc<Node>>, caller: Caller, sent: Sent) -> Reply {
-    caller.may(Scope::Consume)?;
+    caller.may(Scope::Consume, Thing::Nothing)?;
     let request = sent.decode(AckBatchRequest::decode)?;
-    let ids: Vec<Option<EventId>> = request.items.iter().map(|item| item.event_id.parse().ok()).collect();
+    let mut ids: Vec<Option<EventId>> = request.items.iter().map(|item| item.event_id.parse().ok()).collect();
+    for id in &mut ids {
+        if let Some(event) = *id
+            && node.allow_event(&caller, event).await.is_err()
+        {
+            *id = None;
+        }
+    }
     let known = request.items.iter().zip(&ids).filter_map(|(item, id)| Some((item, (*id)?)));
     let txn = Txn::each(known.map(|(item, id)| op(id, item.lease_token.clone(), SettleStep::Ack)));
     let mut answers =
@@ -126,10 +133,12 @@ fn acked(settled: &Settled) -> AckReply {
 
 async fn settle(
     node: &Node,
+    caller: &Caller,
     event: EventId,
     token: LeaseToken,
     step: SettleStep,
 ) -> Result<Settled, Failure> {
+    node.allow_event(caller, event).await?;
     word(node.apply(op(event, token, step)).await?)
 }
 

@@ -5,7 +5,7 @@
 use naven_api::claim::{ClaimReply, ClaimedEvent};
 use naven_api::event::{AttemptReply, DeadReply, DeliveryReply, EventReply};
 use naven_api::queue::{QueueReply, RetentionReply, StateCounts};
-use naven_api::{EntryId, Headers, Payload};
+use naven_api::{EntryId, Headers, Payload, Timestamp};
 use naven_core::{Past, View};
 use naven_store::read::{Counts, DeliveryView, EventView, QueueView};
 use naven_store::reply::Grant;
@@ -16,8 +16,6 @@ use crate::failure::Failure;
 /// A queue.
 pub(super) fn queue(view: QueueView) -> QueueReply {
     let settings = view.settings;
-    let age =
-        |since: naven_api::Timestamp| u64::try_from((view.now.as_ms() - since.as_ms()) / 1_000).unwrap_or(0);
     QueueReply {
         id: view.id,
         name: view.name,
@@ -38,11 +36,16 @@ pub(super) fn queue(view: QueueView) -> QueueReply {
         },
         dedupe_window_seconds: view.stream_settings.dedupe_window_seconds,
         counts: counts(&view.counts),
-        oldest_ready_age_seconds: view.oldest_ready.map(age),
+        oldest_ready_age_seconds: view.oldest_ready.map(|since| age_seconds(since, view.now)),
         created_at: view.created_at,
         updated_at: view.updated_at,
         first_available: None,
     }
+}
+
+/// How long ago `since` was, as `now` sees it.
+pub(super) fn age_seconds(since: Timestamp, now: Timestamp) -> u64 {
+    u64::try_from((now.as_ms() - since.as_ms()) / 1_000).unwrap_or(0)
 }
 
 fn counts(counts: &Counts) -> StateCounts {
@@ -160,7 +163,8 @@ pub(super) fn claim(grant: Grant) -> Result<ClaimReply, Failure> {
     })
 }
 
-fn payload(body: Body) -> Result<Payload, Failure> {
+/// A stored body as a payload.
+pub(super) fn payload(body: Body) -> Result<Payload, Failure> {
     let text = match body.form {
         Form::Json => String::from_utf8(body.bytes.into()).ok(),
         // Only the Redis door makes such bodies, and it is not built yet.

@@ -13,7 +13,7 @@ use naven_store::read::{Page, Read};
 
 use super::answer::{Reply, ok};
 use super::query::Query;
-use crate::auth::{Caller, Scope};
+use crate::auth::{Caller, Scope, Thing};
 use crate::node::{Node, odd_page};
 
 /// `GET /v1/me`: the key that asks.
@@ -31,7 +31,7 @@ pub(super) async fn me(caller: Caller, query: Query) -> Reply {
 
 /// `GET /v1/system`: figures and limits.
 pub(super) async fn system(State(node): State<Arc<Node>>, caller: Caller, query: Query) -> Reply {
-    caller.may(Scope::Admin)?;
+    caller.may(Scope::Admin, Thing::Nothing)?;
     query.end()?;
     let figures = match node.engine.read(Read::System).await? {
         Page::System(figures) => figures,

@@ -12,7 +12,7 @@ use naven_store::reply::{OpError, TxnReply};
 use tokio::time::Instant;
 
 use super::line::{Front, Turn};
-use super::{Poke, Undelivered, Waits, claimed, is_gone};
+use super::{Poke, Waits, is_gone, taken};
 
 /// Most events that one call to the engine asks for, unless a single waiter wants more.
 const FRONT_EVENTS_MAX: u32 = 64;
@@ -86,9 +86,9 @@ enum Dry {
 }
 
 fn turn(waits: &Waits, reply: Option<TxnReply>) -> Result<Turn, Dry> {
-    match claimed(reply) {
-        Ok(claimed) if claimed.leases.is_empty() => Err(Dry::Queue(claimed.due_in)),
-        Ok(claimed) => Ok(Turn::Leased(Undelivered::new(claimed.leases, Arc::clone(&waits.give_back)))),
+    match taken(reply, &waits.give_back) {
+        Ok(Ok(leases)) => Ok(Turn::Leased(leases)),
+        Ok(Err(nothing)) => Err(Dry::Queue(nothing.due_in)),
         Err(error) if is_gone(&error) => Err(Dry::Gone),
         // Nothing is wrong but the moment: the waiter keeps its place.
         Err(OpError::Busy { after }) => Err(Dry::Queue(Some(after))),

@@ -93,7 +93,7 @@ impl Bench {
     }
 
     async fn claim(&self, wait_ms: u64) -> Result<Ended, Failure> {
-        let want = Want { queue: named(), lease: None, max: 1, consumer: None };
+        let want = Want { queue: named(), lease: None, max: 1, consumer: None, slot: None };
         self.waits.claim(want, Duration::from_millis(wait_ms), KeyId::from_bits(1)).await
     }
 

@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 pub(crate) struct Undelivered {
     grants: Vec<Grant>,
     holds: Vec<(EventId, Proof)>,
+    replayed: bool,
     give_back: Arc<GiveBack>,
 }
 
@@ -26,7 +27,18 @@ impl Undelivered {
         let proof =
             |grant: &Grant| Proof::Fence { queue: grant.queue, round: grant.round, fence: grant.fence };
         let holds = grants.iter().map(|grant| (grant.event, proof(grant))).collect();
-        Self { grants, holds, give_back }
+        Self { grants, holds, replayed: false, give_back }
+    }
+
+    /// Leases that an earlier call took, for its repetition. Dropped, they stay as they are: somebody may
+    /// be at work under the first answer.
+    pub(super) fn replayed(grants: Vec<Grant>, give_back: Arc<GiveBack>) -> Self {
+        Self { grants, holds: Vec::new(), replayed: true, give_back }
+    }
+
+    /// True where an earlier call took them.
+    pub(crate) fn are_replayed(&self) -> bool {
+        self.replayed
     }
 
     /// The leases themselves, to be written out. The guard stays.

@@ -1,0 +1,126 @@
+//! What is said of a route.
+//!
+//! Lives here: its shape, and what many routes have in common. Not here: the routes (the files beside).
+
+use naven_api::ErrorCode;
+
+use crate::auth::Scope;
+
+/// One route.
+pub(in crate::http) struct Route {
+    pub(in crate::http) method: &'static str,
+    pub(in crate::http) path: &'static str,
+    pub(in crate::http) summary: &'static str,
+    /// None: open, no key is asked for.
+    pub(in crate::http) scope: Option<Need>,
+    pub(in crate::http) query: &'static [Parameter],
+    /// The schema of its body, where it has one.
+    pub(in crate::http) body: Option<&'static str>,
+    pub(in crate::http) answers: &'static [Answers],
+    /// What it can fail with, besides what every route can.
+    pub(in crate::http) errors: &'static [ErrorCode],
+}
+
+/// What a key needs.
+#[derive(Clone, Copy)]
+pub(in crate::http) enum Need {
+    /// Any key will do.
+    Key,
+    /// A key with this scope.
+    Scope(Scope),
+}
+
+/// A parameter of the query: its name, what it says, and its kind in a schema.
+pub(in crate::http) struct Parameter {
+    pub(in crate::http) name: &'static str,
+    pub(in crate::http) about: &'static str,
+    pub(in crate::http) kind: Kind,
+    pub(in crate::http) required: bool,
+}
+
+/// What a parameter's text reads as.
+pub(in crate::http) enum Kind {
+    Text,
+    Integer(u32, u32),
+    Flag,
+}
+
+/// One success.
+pub(in crate::http) struct Answers {
+    pub(in crate::http) status: &'static str,
+    pub(in crate::http) data: Data,
+    pub(in crate::http) about: &'static str,
+}
+
+/// What stands under `data`.
+pub(in crate::http) enum Data {
+    Of(&'static str),
+    OrNull(&'static str),
+    ListOf(&'static str),
+    ItemsOf(&'static str),
+    /// The whole answer is a document of its own.
+    Raw,
+}
+
+pub(super) const fn optional(name: &'static str, about: &'static str, kind: Kind) -> Parameter {
+    Parameter { name, about, kind, required: false }
+}
+
+pub(super) const CURSOR: Parameter = optional("cursor", "The nextCursor of the page before", Kind::Text);
+pub(super) const LIMIT: Parameter = optional("limit", "Most items, by default 50", Kind::Integer(1, 500));
+pub(super) const WITH_PAYLOAD: Parameter =
+    optional("includePayload", "Whether payloads are shown", Kind::Flag);
+
+pub(super) const FORCE: Parameter =
+    optional("force", "Whatever it still holds becomes dead letters", Kind::Flag);
+pub(super) const NAME_PREFIX: Parameter =
+    optional("namePrefix", "Only names that begin with this", Kind::Text);
+pub(super) const QUEUE: Parameter =
+    optional("queue", "A queue's name or id: needed where the event is in several", Kind::Text);
+
+/// A publish: a new event, or the one that was there already.
+pub(super) const PUBLISHED: &[Answers] = &[
+    Answers { status: "201", data: Data::Of("EventReply"), about: "The event, without its payload" },
+    Answers {
+        status: "200",
+        data: Data::Of("EventReply"),
+        about: "An event of the same dedupeKey was there: that one, with deduped true",
+    },
+];
+
+pub(super) const fn ok(data: Data, about: &'static str) -> [Answers; 1] {
+    [Answers { status: "200", data, about }]
+}
+
+pub(super) const fn created(data: Data, about: &'static str) -> [Answers; 1] {
+    [Answers { status: "201", data, about }]
+}
+
+pub(super) const PRODUCE: Option<Need> = Some(Need::Scope(Scope::Produce));
+pub(super) const CONSUME: Option<Need> = Some(Need::Scope(Scope::Consume));
+pub(super) const READ: Option<Need> = Some(Need::Scope(Scope::Read));
+pub(super) const ADMIN: Option<Need> = Some(Need::Scope(Scope::Admin));
+
+/// Failures of every call that writes.
+pub(super) const WRITES: [ErrorCode; 3] =
+    [ErrorCode::StorageUnavailable, ErrorCode::OutcomeUnknown, ErrorCode::DiskFull];
+
+/// Errors of a call that writes: those that all of them have, and its own.
+macro_rules! errors {
+    ($($code:ident),*) => {
+        &[
+            super::route::WRITES[0],
+            super::route::WRITES[1],
+            super::route::WRITES[2],
+            $(naven_api::ErrorCode::$code),*
+        ]
+    };
+}
+pub(super) use errors;
+
+impl Route {
+    /// True where the call takes an `Idempotency-Key`: only such a call can meet one that was used before.
+    pub(in crate::http) fn takes_idempotency_key(&self) -> bool {
+        self.errors.contains(&ErrorCode::IdempotencyKeyReused)
+    }
+}

@@ -1,0 +1,62 @@
+//! Routes of the server itself, for people.
+//!
+//! Lives here: their part of the table behind `/openapi.json`. Not here: handlers (`router.rs`; a test
+//! holds the two to each other).
+
+use naven_api::ErrorCode;
+
+use super::route::{ADMIN, Data, Need, Route, ok};
+
+/// In the order of the contract.
+pub(super) const ROUTES: &[Route] = &[
+    Route {
+        method: "GET",
+        path: "/v1/me",
+        summary: "Show the key that asks",
+        scope: Some(Need::Key),
+        query: &[],
+        body: None,
+        answers: &ok(Data::Of("MeReply"), "The key, without its secret"),
+        errors: &[ErrorCode::UnknownField],
+    },
+    Route {
+        method: "GET",
+        path: "/v1/system",
+        summary: "Show the server's figures and limits",
+        scope: ADMIN,
+        query: &[],
+        body: None,
+        answers: &ok(Data::Of("SystemReply"), "Figures and limits"),
+        errors: &[ErrorCode::UnknownField],
+    },
+    Route {
+        method: "GET",
+        path: "/healthz",
+        summary: "Whether the process turns its loop",
+        scope: None,
+        query: &[],
+        body: None,
+        answers: &ok(Data::Of("HealthReply"), "It does"),
+        errors: &[],
+    },
+    Route {
+        method: "GET",
+        path: "/readyz",
+        summary: "Whether calls will be served",
+        scope: None,
+        query: &[],
+        body: None,
+        answers: &ok(Data::Of("HealthReply"), "They will"),
+        errors: &[ErrorCode::StorageUnavailable, ErrorCode::Draining],
+    },
+    Route {
+        method: "GET",
+        path: "/openapi.json",
+        summary: "This document",
+        scope: None,
+        query: &[],
+        body: None,
+        answers: &ok(Data::Raw, "OpenAPI 3.1"),
+        errors: &[],
+    },
+];

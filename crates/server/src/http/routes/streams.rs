@@ -1,0 +1,116 @@
+//! Routes of streams, for people.
+//!
+//! Lives here: their part of the table behind `/openapi.json`. Not here: handlers (`router.rs`; a test
+//! holds the two to each other).
+
+use naven_api::ErrorCode;
+
+use super::route::{
+    ADMIN, CURSOR, Data, FORCE, Kind, LIMIT, NAME_PREFIX, PRODUCE, PUBLISHED, Parameter, READ, Route,
+    WITH_PAYLOAD, created, errors, ok, optional,
+};
+
+const START: Parameter =
+    optional("start", "The first place shown: an entry's id, or an RFC 3339 time", Kind::Text);
+const END: Parameter =
+    optional("end", "The last place shown: an entry's id, or an RFC 3339 time", Kind::Text);
+const REVERSE: Parameter = optional("reverse", "Whether the last entry comes first", Kind::Flag);
+
+/// In the order of the contract.
+pub(super) const ROUTES: &[Route] = &[
+    Route {
+        method: "POST",
+        path: "/v1/streams/{name}/events",
+        summary: "Publish an event to every queue of a stream",
+        scope: PRODUCE,
+        query: &[],
+        body: Some("PublishRequest"),
+        answers: PUBLISHED,
+        errors: errors!(StreamOrGroupNotFound, IdempotencyKeyReused),
+    },
+    Route {
+        method: "POST",
+        path: "/v1/streams/{name}/events/batch",
+        summary: "Publish up to 500 events to every queue of a stream, all or none",
+        scope: PRODUCE,
+        query: &[],
+        body: Some("PublishBatchRequest"),
+        answers: &created(Data::ItemsOf("EventReply"), "The events in the order of the request"),
+        errors: errors!(StreamOrGroupNotFound, IdempotencyKeyReused),
+    },
+    Route {
+        method: "GET",
+        path: "/v1/streams",
+        summary: "List streams, newest first",
+        scope: READ,
+        query: &[CURSOR, LIMIT, NAME_PREFIX],
+        body: None,
+        answers: &ok(Data::ListOf("StreamReply"), "One page"),
+        errors: &[ErrorCode::InvalidField, ErrorCode::UnknownField, ErrorCode::InvalidCursor],
+    },
+    Route {
+        method: "GET",
+        path: "/v1/streams/{name}",
+        summary: "Show a stream",
+        scope: READ,
+        query: &[],
+        body: None,
+        answers: &ok(Data::Of("StreamReply"), "The stream"),
+        errors: &[ErrorCode::UnknownField, ErrorCode::StreamOrGroupNotFound],
+    },
+    Route {
+        method: "DELETE",
+        path: "/v1/streams/{name}",
+        summary: "Delete a stream and its queues",
+        scope: ADMIN,
+        query: &[FORCE],
+        body: None,
+        answers: &ok(Data::Of("StreamDeletedReply"), "It is gone"),
+        errors: errors!(InvalidField, UnknownField, StreamOrGroupNotFound, QueueNotEmpty),
+    },
+    Route {
+        method: "GET",
+        path: "/v1/streams/{name}/entries",
+        summary: "List a stream's entries in the order of their places",
+        scope: READ,
+        query: &[START, END, REVERSE, CURSOR, LIMIT, WITH_PAYLOAD],
+        body: None,
+        answers: &ok(Data::ListOf("EntryReply"), "One page, with payloads unless includePayload=false"),
+        errors: &[
+            ErrorCode::InvalidField,
+            ErrorCode::UnknownField,
+            ErrorCode::InvalidCursor,
+            ErrorCode::StreamOrGroupNotFound,
+        ],
+    },
+    Route {
+        method: "GET",
+        path: "/v1/streams/{name}/groups",
+        summary: "List the queues of a stream, oldest first",
+        scope: READ,
+        query: &[],
+        body: None,
+        answers: &ok(Data::ListOf("GroupReply"), "All of them"),
+        errors: &[ErrorCode::UnknownField, ErrorCode::StreamOrGroupNotFound],
+    },
+    Route {
+        method: "DELETE",
+        path: "/v1/streams/{name}/groups/{group}",
+        summary: "Delete a queue of a stream",
+        scope: ADMIN,
+        query: &[FORCE],
+        body: None,
+        answers: &ok(Data::Of("QueueDeletedReply"), "It is gone"),
+        errors: errors!(InvalidField, UnknownField, StreamOrGroupNotFound, QueueNotEmpty),
+    },
+    Route {
+        method: "POST",
+        path: "/v1/streams/{name}/groups/{group}/reset",
+        summary: "Put a queue at another place of its stream",
+        scope: ADMIN,
+        query: &[],
+        body: Some("ResetRequest"),
+        answers: &ok(Data::Of("QueueReply"), "The queue as it is now"),
+        errors: errors!(StreamOrGroupNotFound, IdempotencyKeyReused),
+    },
+];
