@@ -54,6 +54,7 @@ async fn provoke(server: &TestServer, code: ErrorCode) -> Answer {
         40_400 => server.get("/v1/nowhere").await,
         40_401 => server.get("/v1/event-queues/none").await,
         40_402 => server.get(&format!("/v1/events/{UNKNOWN}")).await,
+        40_404 => server.get("/v1/streams/none").await,
         40_500 => server.call("DELETE", "/v1/me", None).await,
         40_800 => {
             let mut connection = server.connect().await;
@@ -80,6 +81,11 @@ async fn provoke(server: &TestServer, code: ErrorCode) -> Answer {
             let answer = server.send(text.replace("application/json", "text/plain").as_bytes()).await;
             assert!(answer.envelope()["message"].as_str().unwrap().contains("--json"));
             answer
+        }
+        42_200 => {
+            let path = "/v1/event-queues/q/events";
+            assert_eq!(server.post_once(path, "k", json!({ "payload": {} })).await.code(), 0);
+            server.post_once(path, "k", json!({ "payload": { "n": 1 } })).await
         }
         42_902 => {
             let _first = server.begin_claim("q", 30).await;

@@ -12,19 +12,24 @@
 
 mod contract;
 mod dead_letters;
+mod dedupe;
 mod errors;
 mod faulty;
 mod field_cases;
+mod idempotency;
 mod lease_table;
 mod long_poll;
 mod malformed;
 mod malformed_fields;
 mod openapi;
 mod raw;
+mod reach;
 mod shape;
 mod shutdown;
 mod sockets;
+mod streams;
 mod test_server;
+mod timeline;
 mod waiting_crowd;
 
 use std::sync::Arc;
@@ -82,8 +87,21 @@ macro_rules! every_case {
                 a_dead_letter_is_listed_and_redriven,
                 dead_letters_come_in_pages_and_cursors_belong_to_their_list,
                 a_deleted_queue_leaves_its_dead_letters;
+            dedupe:
+                an_event_of_a_known_key_is_the_first_one_again,
+                a_window_ends_and_may_be_changed,
+                an_event_that_expired_is_nobodys;
             errors: every_code_is_provoked;
             field_cases: fc02, fc08, fc10, fc16, fc17, fc18;
+            idempotency:
+                a_repeated_publish_makes_one_event,
+                a_repeated_batch_makes_one_batch,
+                a_publish_whose_answer_was_lost_is_repeated,
+                a_repeated_claim_gives_the_same_lease_while_it_lives,
+                a_repeated_claim_does_not_stand_in_line,
+                a_claim_whose_connection_was_cut_is_repeated,
+                a_repeated_creation_redrive_or_reset_changes_nothing,
+                keys_that_are_none_and_calls_that_take_none;
             lease_table: every_cell_that_has_a_verb, no_cell_is_forgotten;
             long_poll:
                 a_waiting_claim_is_woken_by_a_publish,
@@ -97,6 +115,10 @@ macro_rules! every_case {
                 a_waiter_takes_a_batch;
             malformed: three_hundred_malformed_requests;
             openapi: every_documented_route_is_one;
+            reach:
+                what_a_key_does_not_reach_is_not_there,
+                a_scope_is_asked_for_on_streams_too,
+                a_key_sees_of_an_event_what_it_reaches;
             shutdown: draining, a_failed_engine_ends_the_waits;
             sockets:
                 a_closed_connection_is_no_waiter,
@@ -107,6 +129,18 @@ macro_rules! every_case {
                 pipelined_requests_are_answered_in_order,
                 http2_is_served_and_its_reset_ends_a_wait,
                 the_redis_address_says_that_it_is_not_built;
+            streams:
+                an_event_reaches_every_queue_of_its_stream,
+                a_stream_and_its_queues_are_shown,
+                entries_come_in_pages,
+                names_are_escaped_in_paths,
+                a_queue_begins_where_it_is_told,
+                a_queue_goes_back_and_forward,
+                a_stream_is_deleted_with_its_queues,
+                a_shared_event_is_redriven_in_the_queue_that_is_named;
+            timeline:
+                deliveries_are_listed_newest_first,
+                a_shared_event_has_a_timeline_in_each_queue;
             waiting_crowd: a_thousand_events_reach_a_thousand_of_five_thousand_claims;
         }
     };

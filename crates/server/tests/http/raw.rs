@@ -145,7 +145,21 @@ impl Answer {
 
 /// A request with a key and, where there is one, a JSON body.
 pub(crate) fn request(method: &str, path: &str, key: &str, body: Option<&str>) -> Vec<u8> {
+    request_with(method, path, key, &[], body)
+}
+
+/// The same with further headers.
+pub(crate) fn request_with(
+    method: &str,
+    path: &str,
+    key: &str,
+    headers: &[(&str, &str)],
+    body: Option<&str>,
+) -> Vec<u8> {
     let mut text = format!("{method} {path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer {key}\r\n");
+    for (name, value) in headers {
+        text += &format!("{name}: {value}\r\n");
+    }
     if let Some(body) = body {
         text += &format!("Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len());
     } else {

@@ -8,15 +8,19 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use naven_api::{KeyId, Timestamp};
 use naven_server::auth::BearerKey;
 use naven_server::{Running, Server, ServerConfig, SystemClock, SystemRandom};
 use naven_store::conformance::{Fresh, ManualClock, SeededRandom};
+use naven_store::key::KeyRecord;
+use naven_store::txn::{AdminOp, OpKind, Txn};
 use naven_store::{Clock, Engine, Random};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::Factory;
 use crate::faulty::Faulty;
-use crate::raw::{Answer, Connection, request};
+use crate::raw::{Answer, Connection, request, request_with};
 
 /// A running server and the world around it.
 pub(crate) struct TestServer {
@@ -35,10 +39,37 @@ impl TestServer {
 
     /// A server whose settings a test changes.
     pub(crate) async fn start_with(factory: Factory, change: impl FnOnce(&mut ServerConfig)) -> Self {
+        Self::build(factory, change, None).await
+    }
+
+    /// A server, and a second key with these scopes for these names.
+    pub(crate) async fn start_with_key(factory: Factory, scopes: &[&str], queues: &[&str]) -> (Self, String) {
+        let key = BearerKey::generate(&SystemClock::new(), &SystemRandom);
+        let owned = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+        let record = KeyRecord {
+            id: KeyId::from_bits(7),
+            name: "worker".to_owned(),
+            prefix: format!("nvk_{}", key.prefix()),
+            digest: Sha256::digest(key.reveal()).into(),
+            scopes: owned(scopes),
+            queues: owned(queues),
+            created_at: Timestamp::default(),
+        };
+        (Self::build(factory, |_| {}, Some(record)).await, key.reveal().to_owned())
+    }
+
+    async fn build(
+        factory: Factory,
+        change: impl FnOnce(&mut ServerConfig),
+        more: Option<KeyRecord>,
+    ) -> Self {
         let clock = Arc::new(ManualClock::default());
         let random: Arc<dyn Random> = Arc::new(SeededRandom::new(11));
         let Fresh { engine, guard } = factory(clock.clone(), Arc::clone(&random));
         let engine = Arc::new(Faulty::new(engine));
+        if let Some(record) = more {
+            engine.submit(vec![Txn::one(OpKind::Admin(AdminOp::PutKey(record)))]).await;
+        }
         let key = BearerKey::generate(&SystemClock::new(), &SystemRandom);
         let mut config = ServerConfig::new(SocketAddr::from(([127, 0, 0, 1], 0)));
         config.admin_key = Some(key.clone());
@@ -73,6 +104,24 @@ impl TestServer {
 
     pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
         self.call("POST", path, body).await
+    }
+
+    /// One request under another key.
+    pub(crate) async fn call_as(
+        &self,
+        key: &str,
+        method: &str,
+        path: &str,
+        body: impl Into<Option<Value>>,
+    ) -> Answer {
+        let body = body.into().map(|body| body.to_string());
+        self.send(&request(method, path, key, body.as_deref())).await
+    }
+
+    /// A POST that may be repeated under `once`.
+    pub(crate) async fn post_once(&self, path: &str, once: &str, body: Value) -> Answer {
+        let headers = [("Idempotency-Key", once)];
+        self.send(&request_with("POST", path, &self.key, &headers, Some(&body.to_string()))).await
     }
 
     /// Makes a queue with these settings and gives its picture.
