@@ -75,7 +75,8 @@ impl FromStr for ConsumerId {
     }
 }
 
-/// A stream's name: 1 to 512 bytes of text without control characters.
+/// A stream's name: 1 to 512 bytes of text without control characters, not `.` or `..`, which most clients
+/// cannot send in a path, escaped or not.
 ///
 /// Streams made through the Redis door may have any bytes in theirs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -84,7 +85,7 @@ pub struct StreamName(String);
 
 impl StreamName {
     /// The rule, in words.
-    pub const RULE: &'static str = "1 to 512 bytes of text without control characters";
+    pub const RULE: &'static str = "1 to 512 bytes of text without control characters, not . or ..";
 
     /// The name as text.
     pub fn as_str(&self) -> &str {
@@ -96,7 +97,9 @@ impl FromStr for StreamName {
     type Err = InvalidName;
 
     fn from_str(text: &str) -> Result<Self, InvalidName> {
-        let fits = (1..=STREAM_NAME_BYTES_MAX).contains(&text.len()) && !text.chars().any(char::is_control);
+        let fits = (1..=STREAM_NAME_BYTES_MAX).contains(&text.len())
+            && !text.chars().any(char::is_control)
+            && !matches!(text, "." | "..");
         if fits { Ok(Self(text.to_owned())) } else { Err(InvalidName { rule: Self::RULE }) }
     }
 }
@@ -206,10 +209,10 @@ mod tests {
 
     #[test]
     fn stream_names_and_keys_are_checked_at_the_edge() {
-        for good in ["s", "Orders/EU", "é 😀", "evq_x", &"x".repeat(512)] {
+        for good in ["s", "...", "Orders/EU", "é 😀", "evq_x", &"x".repeat(512)] {
             assert!(good.parse::<StreamName>().is_ok(), "{good}");
         }
-        for bad in ["", "a\nb", "\u{7f}", "\u{85}", &"x".repeat(513)] {
+        for bad in ["", ".", "..", "a\nb", "\u{7f}", "\u{85}", &"x".repeat(513)] {
             assert!(bad.parse::<StreamName>().is_err(), "{bad}");
         }
         assert!("x".repeat(255).parse::<DedupeKey>().is_ok());

@@ -5,20 +5,35 @@
 
 use std::time::Duration;
 
-use naven_api::{Envelope, ErrorData};
+use naven_api::{Envelope, ErrorCode, ErrorData};
 use reqwest::header::HeaderMap;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::error::{ApiError, Code, Error};
 
+/// What an answer is that says of some items that they failed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Partly {
+    /// A failure of the call.
+    IsFailure,
+    /// A reply: its items say for themselves what became of them.
+    IsSuccess,
+}
+
 /// The reply in an answer's body. `data` is kept as text first, so that payloads stay byte for byte.
-pub(crate) fn read<T: DeserializeOwned>(status: u16, headers: &HeaderMap, body: &[u8]) -> Result<T, Error> {
+pub(crate) fn read<T: DeserializeOwned>(
+    status: u16,
+    headers: &HeaderMap,
+    body: &[u8],
+    partly: Partly,
+) -> Result<T, Error> {
     let decode = |error: serde_json::Error| Error::Decode { status, why: error.to_string() };
     let envelope: Envelope<&RawValue> = serde_json::from_slice(body).map_err(decode)?;
     let is_success = (200..300).contains(&status);
+    let is_partial = envelope.code == ErrorCode::PartialFailure.code() && partly == Partly::IsSuccess;
     match (is_success, envelope.code) {
-        (true, 0) => serde_json::from_str(envelope.data.get()).map_err(decode),
+        (true, code) if code == 0 || is_partial => serde_json::from_str(envelope.data.get()).map_err(decode),
         (false, 0) => Err(Error::Decode { status, why: "code 0 with a status of failure".to_owned() }),
         (_, code) => Err(refusal(status, headers, code, envelope.message, envelope.data)),
     }

@@ -4,10 +4,12 @@
 
 use std::time::Duration;
 
+use naven_api::IdempotencyKey;
 use naven_api::claim::{ClaimBatchReply, ClaimBatchRequest, ClaimReply, ClaimRequest};
 
 use crate::client::{Call, Client};
 use crate::error::Error;
+use crate::once::Once;
 
 impl Client {
     /// Leases one due event of `queue` (its name or id), waiting up to `waitSeconds` for one.
@@ -21,8 +23,7 @@ impl Client {
     /// # Errors
     /// `queue_not_found`, `too_many_waiters`, `draining` and what every call may meet.
     pub async fn claim(&self, queue: &str, claim: &ClaimRequest) -> Result<Option<ClaimReply>, Error> {
-        let path = ["event-queues", queue, "claim"];
-        self.send(Call { wait: held_open(claim), ..Call::post(&path, claim) }).await
+        self.claim_under(queue, claim, None).await
     }
 
     /// Leases up to `maxEvents` (1 to 100) due events of `queue`. Waits for the first one only; an
@@ -37,10 +38,52 @@ impl Client {
         queue: &str,
         claim: &ClaimBatchRequest,
     ) -> Result<Vec<ClaimReply>, Error> {
+        self.claim_batch_under(queue, claim, None).await
+    }
+
+    async fn claim_under(
+        &self,
+        queue: &str,
+        claim: &ClaimRequest,
+        once: Option<&IdempotencyKey>,
+    ) -> Result<Option<ClaimReply>, Error> {
+        let path = ["event-queues", queue, "claim"];
+        self.send(Call { wait: held_open(claim), once, ..Call::post(&path, claim) }).await
+    }
+
+    async fn claim_batch_under(
+        &self,
+        queue: &str,
+        claim: &ClaimBatchRequest,
+        once: Option<&IdempotencyKey>,
+    ) -> Result<Vec<ClaimReply>, Error> {
         let path = ["event-queues", queue, "claim-batch"];
-        let call = Call { wait: held_open(&claim.as_claim()), ..Call::post(&path, claim) };
+        let call = Call { wait: held_open(&claim.as_claim()), once, ..Call::post(&path, claim) };
         let reply: ClaimBatchReply = self.send(call).await?;
         Ok(reply.claims)
+    }
+}
+
+impl Once<'_> {
+    /// As [`Client::claim`]; repeated, it gives the same lease while that one lives, and a new one after.
+    /// That nothing came is not kept.
+    ///
+    /// # Errors
+    /// As there, and `idempotency_key_reused`.
+    pub async fn claim(&self, queue: &str, claim: &ClaimRequest) -> Result<Option<ClaimReply>, Error> {
+        self.client.claim_under(queue, claim, Some(self.key)).await
+    }
+
+    /// As [`Client::claim_batch`]; repeated, it gives those of the same leases that live.
+    ///
+    /// # Errors
+    /// As there, and `idempotency_key_reused`.
+    pub async fn claim_batch(
+        &self,
+        queue: &str,
+        claim: &ClaimBatchRequest,
+    ) -> Result<Vec<ClaimReply>, Error> {
+        self.client.claim_batch_under(queue, claim, Some(self.key)).await
     }
 }
 

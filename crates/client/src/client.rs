@@ -6,6 +6,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use naven_api::IdempotencyKey;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use reqwest::{Method, RequestBuilder, Url};
 use serde::Serialize;
@@ -49,6 +50,8 @@ pub(crate) struct Call<'a, B> {
     pub(crate) path: &'a [&'a str],
     pub(crate) query: &'a [(&'a str, String)],
     pub(crate) body: Option<B>,
+    /// Under which key it may be repeated.
+    pub(crate) once: Option<&'a IdempotencyKey>,
     /// How long the server may take before it begins to answer.
     pub(crate) wait: Duration,
 }
@@ -104,12 +107,25 @@ impl Client {
         T: DeserializeOwned,
     {
         let (status, headers, body) = exchange(self.prepare(call)).await?;
-        answer::read(status, &headers, &body)
+        answer::read(status, &headers, &body, answer::Partly::IsFailure)
+    }
+
+    /// Sends `call`, whose reply says of each of its items whether it failed.
+    pub(crate) async fn send_items<B, T>(&self, call: Call<'_, B>) -> Result<T, Error>
+    where
+        B: Serialize,
+        T: DeserializeOwned,
+    {
+        let (status, headers, body) = exchange(self.prepare(call)).await?;
+        answer::read(status, &headers, &body, answer::Partly::IsSuccess)
     }
 
     fn prepare<B: Serialize>(&self, call: Call<'_, B>) -> RequestBuilder {
         let url = self.url(call.path, call.query);
-        let request = self.http.request(call.method, url).timeout(self.call_timeout + call.wait);
+        let mut request = self.http.request(call.method, url).timeout(self.call_timeout + call.wait);
+        if let Some(key) = call.once {
+            request = request.header("idempotency-key", key.as_str());
+        }
         match &call.body {
             Some(body) => request.json(body),
             None => request,
@@ -153,14 +169,14 @@ async fn exchange(request: RequestBuilder) -> Result<(u16, HeaderMap, Vec<u8>), 
 impl<'a, B> Call<'a, B> {
     /// A POST of `body`.
     pub(crate) fn post(path: &'a [&'a str], body: B) -> Self {
-        Self { method: Method::POST, path, query: &[], body: Some(body), wait: Duration::ZERO }
+        Self { method: Method::POST, path, query: &[], body: Some(body), once: None, wait: Duration::ZERO }
     }
 }
 
 impl<'a> Call<'a, ()> {
     /// A GET.
     pub(crate) fn get(path: &'a [&'a str], query: &'a [(&'a str, String)]) -> Self {
-        Self { method: Method::GET, path, query, body: None, wait: Duration::ZERO }
+        Self { method: Method::GET, path, query, body: None, once: None, wait: Duration::ZERO }
     }
 }
 

@@ -78,7 +78,7 @@ impl Error {
     ///
     /// It does not say that sending it again is harmless: where [`may_have_applied`] is true as well,
     /// a repeated publish may make a second event. Heartbeat, ack and nack with the same token may
-    /// always be repeated.
+    /// always be repeated, and so may calls by way of [`Client::once`](crate::Client::once).
     ///
     /// [`may_have_applied`]: Self::may_have_applied
     pub fn is_retryable(&self) -> bool {

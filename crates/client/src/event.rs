@@ -4,15 +4,16 @@
 //! consumer's hands (`claim.rs`).
 
 use naven_api::envelope::List;
-use naven_api::event::{DeadReply, DeliveryReply, RedriveRequest};
-use naven_api::{EventId, Headers, Payload, QueueId, Timestamp};
+use naven_api::event::{DeadReply, DeliveryReply, RedriveRequest, TimelineReply};
+use naven_api::{EntryId, EventId, Headers, IdempotencyKey, Payload, QueueId, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::client::{Call, Client};
 use crate::error::Error;
+use crate::once::Once;
 
-/// An event, in one queue or, on a later server, in several.
+/// An event, in one queue or in several.
 ///
 /// Where it stands with a queue is in `deliveries`; what stands at the top is there for one queue only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,6 +24,8 @@ pub struct Event {
     pub id: EventId,
     /// Its stream's name.
     pub stream: String,
+    /// Its place in the stream, once it has one that is seen there.
+    pub stream_id: Option<EntryId>,
     /// The queue's name.
     pub queue: Option<String>,
     /// The queue's id.
@@ -38,7 +41,14 @@ pub struct Event {
     pub created_at: Timestamp,
     /// When it is first due.
     pub scheduled_at: Timestamp,
-    /// One for each queue that deals with it.
+    /// When it is of no use any more, where it said so.
+    pub expires_at: Option<Timestamp>,
+    /// Its domain identity in its stream, where it has one.
+    pub dedupe_key: Option<String>,
+    /// True where a publish met an event of the same `dedupe_key`: this is that one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deduped: bool,
+    /// One for each queue that deals with it; empty in the answer of a publish to several.
     pub deliveries: Vec<DeliveryReply>,
 }
 
@@ -82,8 +92,40 @@ impl Client {
     /// # Errors
     /// `event_not_found`, `wrong_state` where it is not dead, and what every call may meet.
     pub async fn redrive(&self, event: EventId) -> Result<Event, Error> {
-        let body = RedriveRequest { reset_attempts: true, queue: None };
-        self.send(Call::post(&["events", &event.to_string(), "redrive"], body)).await
+        self.redrive_under(event, None, None).await
+    }
+
+    /// As [`redrive`](Self::redrive), in `queue` (its name or id): needed where the event is in several.
+    ///
+    /// Cancel safety: as there.
+    ///
+    /// # Errors
+    /// As there, and `queue_not_found`.
+    pub async fn redrive_in(&self, event: EventId, queue: &str) -> Result<Event, Error> {
+        self.redrive_under(event, Some(queue), None).await
+    }
+
+    async fn redrive_under(
+        &self,
+        event: EventId,
+        queue: Option<&str>,
+        once: Option<&IdempotencyKey>,
+    ) -> Result<Event, Error> {
+        let body = RedriveRequest { reset_attempts: true, queue: queue.map(str::to_owned) };
+        let path = ["events", &event.to_string(), "redrive"];
+        self.send(Call { once, ..Call::post(&path, body) }).await
+    }
+
+    /// The last 20 deliveries of an event, newest first: in `queue`, which has to be named where the event
+    /// is in several.
+    ///
+    /// Cancel safety: harmless, it only reads.
+    ///
+    /// # Errors
+    /// `event_not_found`, `invalid_field` where the queue has to be named, and what every call may meet.
+    pub async fn timeline(&self, event: EventId, queue: Option<&str>) -> Result<TimelineReply, Error> {
+        let query: Vec<_> = queue.map(|queue| ("queue", queue.to_owned())).into_iter().collect();
+        self.send(Call::get(&["events", &event.to_string(), "timeline"], &query)).await
     }
 
     /// The dead events of `queue` (its name or id), latest death first, 50 a page: hand the last
@@ -97,5 +139,15 @@ impl Client {
         let mut query = vec![("includePayload", "true".to_owned())];
         query.extend(cursor.map(|cursor| ("cursor", cursor.to_owned())));
         self.send(Call::get(&["event-queues", queue, "dead-letters"], &query)).await
+    }
+}
+
+impl Once<'_> {
+    /// As [`Client::redrive`] and, with a queue, [`Client::redrive_in`]; repeated, it changes nothing.
+    ///
+    /// # Errors
+    /// As there, and `idempotency_key_reused`.
+    pub async fn redrive(&self, event: EventId, queue: Option<&str>) -> Result<Event, Error> {
+        self.client.redrive_under(event, queue, Some(self.key)).await
     }
 }

@@ -29,26 +29,34 @@ mod claim;
 mod client;
 mod error;
 mod event;
+mod once;
 pub mod payload;
 mod publish;
 mod queue;
 mod settle;
+mod stream;
 mod system;
 
 pub use client::Client;
 pub use error::{ApiError, Code, Error};
 pub use event::{DeadLetter, Event};
+pub use once::Once;
 pub use queue::Unfinished;
 pub use settle::Nack;
+pub use stream::{Entries, Entry};
 
 pub use naven_api::claim::{ClaimBatchRequest, ClaimReply, ClaimRequest, ClaimedEvent};
 pub use naven_api::envelope::List;
-pub use naven_api::event::{AttemptReply, DeadReply, DeliveryReply};
+pub use naven_api::event::{AttemptReply, DeadReply, DeliveryReply, HoldReply, TimelineReply};
 pub use naven_api::publish::PublishRequest;
-pub use naven_api::queue::{QueueCreateRequest, QueueFields, QueueReply, StateCounts};
+pub use naven_api::queue::{
+    QueueCreateRequest, QueueFields, QueueReply, RetentionFields, RetentionReply, StateCounts,
+};
 pub use naven_api::settle::{AckReply, HeartbeatReply, NackMode, NackReply};
+pub use naven_api::stream::{GroupReply, ResetRequest, StreamReply};
 pub use naven_api::system::SystemReply;
 pub use naven_api::{
-    Backoff, ConsumerId, DelaySeconds, ErrorCode, EventId, FieldFault, Headers, LeaseSeconds, LeaseToken,
-    Payload, QueueId, QueueName, Timestamp, WaitSeconds,
+    Backoff, ConsumerId, DedupeKey, DelaySeconds, EntryId, ErrorCode, EventId, FieldFault, Headers,
+    IdempotencyKey, LeaseSeconds, LeaseToken, Payload, QueueId, QueueName, StartFrom, StreamName, Timestamp,
+    WaitSeconds,
 };

@@ -1,14 +1,17 @@
 //! A holder's words on its event: heartbeat, ack, nack.
 //!
-//! Lives here: the three calls. Not here: when to make them (`docs/consumers.md`).
+//! Lives here: the three calls, and acks of many leases at once. Not here: when to make them (`docs/consumers.md`).
+
+use std::time::Duration;
 
 use naven_api::settle::{
-    AckReply, AckRequest, HeartbeatReply, HeartbeatRequest, NackMode, NackReply, NackRequest,
+    AckBatchReply, AckBatchRequest, AckItem, AckItemData, AckReply, AckRequest, HeartbeatReply,
+    HeartbeatRequest, LeaseItem, NackMode, NackReply, NackRequest,
 };
 use naven_api::{DelaySeconds, ErrorText, EventId, LeaseSeconds, LeaseToken};
 
 use crate::client::{Call, Client};
-use crate::error::Error;
+use crate::error::{ApiError, Code, Error};
 
 /// How an attempt ended that did not finish its event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -58,6 +61,26 @@ impl Client {
         self.send(Call::post(&["events", &event.to_string(), "ack"], body)).await
     }
 
+    /// Says that 1 to 500 events are finished. Each is taken or refused by itself, and answered in order.
+    ///
+    /// Cancel safety: as for [`ack`](Self::ack), for each of them.
+    ///
+    /// # Errors
+    /// What every call may meet. What became of one lease is its own answer, with the errors of
+    /// [`ack`](Self::ack).
+    pub async fn ack_batch(
+        &self,
+        leases: &[(EventId, LeaseToken)],
+    ) -> Result<Vec<Result<AckReply, Error>>, Error> {
+        let item = |(event, token): &(EventId, LeaseToken)| LeaseItem {
+            event_id: event.to_string(),
+            lease_token: token.clone(),
+        };
+        let body = AckBatchRequest { items: leases.iter().map(item).collect() };
+        let reply: AckBatchReply = self.send_items(Call::post(&["leases", "ack"], body)).await?;
+        Ok(reply.items.into_iter().map(outcome).collect())
+    }
+
     /// Says that the event was not finished. Never send it after an ack whose answer was lost: repeat
     /// the ack.
     ///
@@ -74,5 +97,21 @@ impl Client {
             mode: nack.mode,
         };
         self.send(Call::post(&["events", &event.to_string(), "nack"], body)).await
+    }
+}
+
+fn outcome(item: AckItem) -> Result<AckReply, Error> {
+    match item.data {
+        AckItemData::Acked(reply) => Ok(reply),
+        AckItemData::Refused(data) => Err(Error::Api(Box::new(ApiError {
+            code: Code::from_number(item.code),
+            status: (item.code / 100) as u16,
+            message: item.message,
+            reason: data.reason,
+            request_id: data.request_id,
+            fields: data.fields.unwrap_or_default(),
+            retry_after: data.retry_after_seconds.map(|seconds| Duration::from_secs(u64::from(seconds))),
+            retryable: data.retryable,
+        }))),
     }
 }

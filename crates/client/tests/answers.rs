@@ -107,6 +107,28 @@ async fn a_refusal_carries_all_that_the_server_said() {
 }
 
 #[tokio::test]
+async fn a_key_travels_in_its_header_and_a_partial_failure_is_an_answer_of_items() {
+    let items = r#"[{"index":0,"eventId":"e","code":0,"message":"ok",
+        "data":{"state":"done","settledAt":null,"replayed":false}},
+        {"index":1,"eventId":"e","code":40998,"message":"no","data":{"reason":"new","retryable":true}}]"#;
+    let data = format!(r#"{{"reason":"partial_failure","failed":1,"items":{items}}}"#);
+    let (mut server, client) =
+        client(vec![envelope("null"), failure(207, "", 20_700, &data), failure(409, "", 40_901, "null")])
+            .await;
+    let key = "\"k-1\"".parse().unwrap();
+    assert!(client.once(&key).claim("mail", &ClaimRequest::default()).await.unwrap().is_none());
+    let request = server.request().await;
+    assert!(request.contains("idempotency-key: \"k-1\"\r\n"), "{request}");
+    let lease = (EVENT.parse().unwrap(), LeaseToken::new("t"));
+    let acked = client.ack_batch(&[lease.clone(), lease.clone()]).await.unwrap();
+    assert!(!server.request().await.contains("idempotency-key"));
+    assert!(acked[0].is_ok());
+    let Err(Error::Api(refused)) = &acked[1] else { panic!("the item's own answer") };
+    assert_eq!((refused.code, refused.status), (Code::Unknown(40_998), 409));
+    assert!(client.ack_batch(&[lease]).await.unwrap_err().is_lease_gone(), "no answer of items");
+}
+
+#[tokio::test]
 async fn waiting_times_come_from_the_body_or_the_header() {
     let (_server, client) = client(vec![
         failure(

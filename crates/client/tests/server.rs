@@ -6,8 +6,9 @@
 use std::sync::Arc;
 
 use naven_client::{
-    ClaimBatchRequest, ClaimReply, ClaimRequest, Client, DelaySeconds, ErrorCode, Headers, LeaseSeconds,
-    Nack, NackMode, PublishRequest, QueueCreateRequest, QueueFields, Unfinished, WaitSeconds, payload,
+    ClaimBatchRequest, ClaimReply, ClaimRequest, Client, DelaySeconds, Entries, ErrorCode, Headers,
+    LeaseSeconds, LeaseToken, Nack, NackMode, PublishRequest, QueueCreateRequest, QueueFields, ResetRequest,
+    StartFrom, Unfinished, WaitSeconds, payload,
 };
 use naven_server::auth::BearerKey;
 use naven_server::{Running, Server, ServerConfig, SystemClock, SystemRandom};
@@ -103,6 +104,76 @@ async fn a_dead_event_is_listed_and_redriven() {
     assert_eq!((third.event.attempt_count, third.event.delivery_count), (1, 3));
     let again = client.redrive(third.event.id).await.unwrap_err();
     assert_eq!(again.code(), Some(ErrorCode::WrongState));
+}
+
+#[tokio::test]
+async fn one_event_goes_to_several_queues() {
+    let (_running, client) = server().await;
+    let on = |name: &str| QueueCreateRequest {
+        stream: Some("Orders/EU".parse().expect("a name")),
+        from: Some(StartFrom::Start),
+        ..queue(name, QueueFields::default())
+    };
+    assert_eq!(client.create_queue(&on("mail")).await.unwrap().first_available, Some(None));
+    client.create_queue(&on("audit")).await.unwrap();
+    let published = client.publish_to_stream("Orders/EU", &event()).await.unwrap();
+    assert_eq!((published.deliveries.len(), published.queue), (0, None));
+    client.publish_batch_to_stream("Orders/EU", &[event(), event()]).await.unwrap();
+    assert_eq!(client.event(published.id).await.unwrap().deliveries.len(), 2);
+
+    let stream = client.stream("Orders/EU").await.unwrap();
+    assert_eq!((stream.length, stream.queues, stream.first_id), (3, 2, published.stream_id));
+    assert_eq!(client.streams("Orders", None).await.unwrap().items, [stream]);
+    let page = Entries { limit: Some(2), ..Entries::default() };
+    let first = client.entries("Orders/EU", &page).await.unwrap();
+    assert_eq!(first.items[0].payload.as_ref().unwrap().get(), PAYLOAD);
+    let next = Entries { cursor: first.next_cursor, ..page };
+    assert_eq!(client.entries("Orders/EU", &next).await.unwrap().items.len(), 1);
+
+    let batch =
+        ClaimBatchRequest { max_events: 10, lease_seconds: None, wait_seconds: None, consumer_id: None };
+    let claims = client.claim_batch("mail", &batch).await.unwrap();
+    let mut leases: Vec<_> = claims.into_iter().map(|claim| (claim.event.id, claim.lease_token)).collect();
+    leases[1].1 = LeaseToken::new("wrong");
+    let acked = client.ack_batch(&leases).await.unwrap();
+    assert_eq!(acked[0].as_ref().map(|reply| reply.state.as_str()).ok(), Some("done"));
+    assert!(acked[1].as_ref().is_err_and(|error| error.code() == Some(ErrorCode::LeaseLost)));
+    let timeline = client.timeline(published.id, Some("mail")).await.unwrap();
+    assert_eq!(timeline.items[0].outcome.as_deref(), Some("acked"));
+
+    let groups = client.groups("Orders/EU").await.unwrap();
+    assert_eq!(groups.iter().map(|group| group.lag).collect::<Vec<_>>(), [0, 3]);
+    let start = ResetRequest::Id("0-0".parse().expect("an id"));
+    assert_eq!(client.reset_group("Orders/EU", "mail", &start).await.unwrap().counts.ready, 3);
+    assert!(client.delete_group("Orders/EU", "audit", Unfinished::Bury).await.unwrap().deleted);
+    assert!(client.delete_stream("Orders/EU", Unfinished::Bury).await.unwrap().deleted);
+    let gone = client.publish_to_stream("Orders/EU", &event()).await.unwrap_err();
+    assert_eq!(gone.code(), Some(ErrorCode::StreamOrGroupNotFound));
+}
+
+#[tokio::test]
+async fn calls_under_a_key_may_be_repeated() {
+    let (_running, client) = server().await;
+    let key = "3f1c".parse().expect("a key");
+    let once = client.once(&key);
+    let published = once.publish("q", &event()).await.unwrap();
+    assert_eq!(once.publish("q", &event()).await.unwrap(), published);
+    let other = PublishRequest { max_attempts: Some(3), ..event() };
+    let reused = once.publish("q", &other).await.unwrap_err();
+    assert_eq!(reused.code(), Some(ErrorCode::IdempotencyKeyReused));
+    let batch = once.publish_batch("q", &[event(), event()]).await.unwrap();
+    assert_eq!(once.publish_batch("q", &[event(), event()]).await.unwrap(), batch);
+    let first = once.claim("q", &ClaimRequest::default()).await.unwrap().expect("an event");
+    let again = once.claim("q", &ClaimRequest::default()).await.unwrap().expect("the same");
+    assert_eq!((again.event.id, again.lease_token), (first.event.id, first.lease_token));
+    let made = once.create_queue(&queue("r", QueueFields::default())).await.unwrap();
+    assert_eq!(once.create_queue(&queue("r", QueueFields::default())).await.unwrap().id, made.id);
+    assert_eq!(client.queue("q").await.unwrap().counts.ready, 2);
+
+    let known = PublishRequest { dedupe_key: "order 7".parse().ok(), ..event() };
+    let first = client.publish("q", &known).await.unwrap();
+    let second = client.publish("q", &known).await.unwrap();
+    assert_eq!((first.deduped, second.deduped, second.id), (false, true, first.id));
 }
 
 #[tokio::test]
