@@ -10,6 +10,7 @@ use crate::publish::PublishArgs;
 use crate::settings::ServerArgs;
 use crate::settle::{AckArgs, NackArgs};
 use crate::smoke::SmokeArgs;
+use crate::stream::StreamCommand;
 
 /// Naven Events: a durable event queue.
 #[derive(Debug, Parser)]
@@ -35,6 +36,9 @@ pub(crate) enum Command {
     /// Make keys.
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Look at streams, delete them, put their queues at other places.
+    #[command(subcommand)]
+    Stream(StreamCommand),
     /// Publish an event.
     Publish(PublishArgs),
     /// Claim due events under a lease.

@@ -20,6 +20,7 @@ mod settings;
 mod settle;
 mod signals;
 mod smoke;
+mod stream;
 
 use std::future::Future;
 use std::process::ExitCode;
@@ -57,6 +58,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         }
         Command::Smoke(args) => as_client(log, smoke::run(args)),
         Command::Key(command) => key::run(command),
+        Command::Stream(command) => as_client(log, stream::run(command)),
         Command::Publish(args) => as_client(log, publish::run(args)),
         Command::Claim(args) => as_client(log, claim::run(args)),
         Command::Ack(args) => as_client(log, settle::ack(args)),

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use naven_api::{DelaySeconds, Timestamp};
+use naven_api::{DedupeKey, DelaySeconds, Timestamp};
 use naven_client::{Event, Headers, Payload, PublishRequest};
 
 use crate::connection::{Connection, answered, read_stdin, read_text};
+use crate::environment;
 use crate::exit::Failure;
 use crate::print::Lines;
 use crate::settle::seconds;
@@ -23,9 +24,13 @@ const PAYLOAD_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Arguments of `naven publish`.
 #[derive(Debug, Args)]
 pub(crate) struct PublishArgs {
-    /// The queue, by name or id.
-    #[arg(long, env = "NAVEN_QUEUE_ID")]
-    queue: String,
+    /// The queue, by name or id; that of NAVEN_QUEUE_ID where neither this nor a stream is given.
+    #[arg(long, conflicts_with = "stream")]
+    queue: Option<String>,
+
+    /// Publish to every queue of this stream instead.
+    #[arg(long, value_name = "NAME")]
+    stream: Option<String>,
 
     /// The payload: a JSON object, `-` for standard input, or `@FILE`.
     #[arg(value_name = "PAYLOAD|-|@FILE")]
@@ -43,6 +48,14 @@ pub(crate) struct PublishArgs {
     #[arg(long, value_name = "N")]
     max_attempts: Option<u32>,
 
+    /// The event's identity: a second one of this key, within its stream's window, is the first one again.
+    #[arg(long, value_name = "KEY")]
+    dedupe_key: Option<DedupeKey>,
+
+    /// When it is of no use any more, such as 2026-12-24T18:00:00Z: from then on nobody gets it.
+    #[arg(long, value_name = "TIME", value_parser = Timestamp::parse)]
+    expires_at: Option<Timestamp>,
+
     /// A name and value that travel with it; may be given up to 32 times.
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = header)]
     headers: Vec<(String, String)>,
@@ -58,11 +71,26 @@ pub(crate) async fn run(args: PublishArgs) -> Result<(), Failure> {
         delay_seconds: args.delay_seconds,
         scheduled_at: args.scheduled_at,
         max_attempts: args.max_attempts,
+        dedupe_key: args.dedupe_key,
+        expires_at: args.expires_at,
         headers: Headers::stored(args.headers),
         ..PublishRequest::new(payload(&args.payload).await?)
     };
-    let event = answered(client.publish(&args.queue, &event).await, ADVICE)?;
+    let published = match &args.stream {
+        Some(stream) => client.publish_to_stream(stream, &event).await,
+        None => client.publish(&queue(args.queue)?, &event).await,
+    };
+    let event = answered(published, ADVICE)?;
     Ok(args.connection.output().one(Some(&event), lines)?)
+}
+
+/// The queue that is named here, or in the environment.
+fn queue(argument: Option<String>) -> Result<String, Failure> {
+    let queue = match argument {
+        Some(queue) => Some(queue),
+        None => environment::queue_id()?,
+    };
+    queue.ok_or_else(|| Failure::usage("no queue: name one with --queue or NAVEN_QUEUE_ID, or a --stream"))
 }
 
 async fn payload(argument: &str) -> Result<Payload, Failure> {
@@ -80,8 +108,13 @@ async fn payload(argument: &str) -> Result<Payload, Failure> {
 
 fn lines(event: &Event) -> Lines {
     let mut lines = vec![("event", event.id.to_string())];
-    lines.extend(event.queue.clone().map(|queue| ("queue", queue)));
+    match &event.queue {
+        Some(queue) => lines.push(("queue", queue.clone())),
+        None => lines.push(("stream", event.stream.clone())),
+    }
     lines.push(("due", event.scheduled_at.to_string()));
+    lines.extend(event.expires_at.map(|at| ("expires", at.to_string())));
+    lines.extend(event.deduped.then(|| ("deduped", "this event was there already".to_owned())));
     lines
 }
 

@@ -85,6 +85,44 @@ fn several_events_are_claimed_at_once_and_one_is_given_up() {
 }
 
 #[test]
+fn a_stream_reaches_its_queues_and_is_looked_at() {
+    let naven = server();
+    for queue in ["a", "b"] {
+        let body = format!(r#"{{"name":"{queue}","stream":"Orders/EU"}}"#);
+        naven.client().post("/v1/event-queues", &body).success();
+    }
+    let args = ["publish", r#"{"n":1.50}"#, "--stream", "Orders/EU", "--dedupe-key", "order 7"];
+    let first = json(command(&naven, &args));
+    assert_eq!(first["stream"], "Orders/EU", "although NAVEN_QUEUE_ID names a queue");
+    let again = json(command(&naven, &args));
+    assert_eq!((&again["id"], &again["deduped"]), (&first["id"], &Value::from(true)));
+    let args = ["publish", "{}", "--stream", "Orders/EU", "--expires-at", "2036-01-01T00:00:00+01:00"];
+    assert_eq!(json(command(&naven, &args))["expiresAt"], "2035-12-31T23:00:00.000Z");
+
+    let streams = command(&naven, &["stream", "list", "--output", "json"]);
+    assert_eq!(json(streams)[0]["name"], "Orders/EU", "newest first");
+    let shown = json(command(&naven, &["stream", "show", "Orders/EU"]));
+    assert_eq!((&shown["length"], &shown["groups"][1]["name"]), (&Value::from(2), &Value::from("b")));
+    let table = command(&naven, &["stream", "show", "Orders/EU", "--output", "table"]);
+    assert!(table.stdout.contains("queue      a: 2 unread, 0 pending, 0 dead\n"), "{}", table.stdout);
+    let last = ["stream", "entries", "Orders/EU", "--reverse", "--limit", "1"];
+    assert_eq!(json(command(&naven, &last))["payload"], serde_json::json!({}));
+    let id = first["streamId"].as_str().expect("it has a place");
+    let until = command(&naven, &["stream", "entries", "Orders/EU", "--end", id]);
+    assert!(until.stdout.contains(r#""payload":{"n":1.50}"#), "byte for byte: {}", until.stdout);
+
+    let claimed = json(command(&naven, &["claim", "--queue", "a"]));
+    assert_eq!(claimed["event"]["id"], first["id"]);
+    let reset = ["stream", "reset", "Orders/EU", "--queue", "a", "--id", "0-0"];
+    assert_eq!(json(command(&naven, &reset))["counts"]["ready"], 2);
+    let full = command(&naven, &["stream", "delete", "Orders/EU"]);
+    assert!(full.stderr.starts_with("error: 40907 queue_not_empty"), "{}", full.stderr);
+    assert_eq!(json(command(&naven, &["stream", "delete", "Orders/EU", "--force"]))["deleted"], true);
+    let gone = command(&naven, &["stream", "show", "Orders/EU"]);
+    assert!(gone.stderr.starts_with("error: 40404 stream_or_group_not_found"), "{}", gone.stderr);
+}
+
+#[test]
 fn nothing_to_claim_is_no_failure() {
     let naven = server();
     for (output, expected) in [("jsonl", ""), ("json", "null\n"), ("table", "")] {
@@ -120,6 +158,12 @@ fn what_cannot_be_sent_is_a_usage_error() {
         &["publish", "[1]"],
         &["publish", "{}", "--delay-seconds", "1", "--scheduled-at", "2030-01-01T00:00:00Z"],
         &["publish", "{}", "--scheduled-at", "tomorrow"],
+        &["publish", "{}", "--expires-at", "tomorrow"],
+        &["publish", "{}", "--dedupe-key", ""],
+        &["publish", "{}", "--queue", "mail", "--stream", "mail"],
+        &["stream", "reset", "mail"],
+        &["stream", "reset", "mail", "--id", "0"],
+        &["stream", "reset", "mail", "--id", "0-0", "--time", "2026-01-01T00:00:00Z"],
         &["claim", "--lease-seconds", "0"],
         &["claim", "--wait-seconds", "61"],
         &["ack", "not-an-id", "--token", "t"],
