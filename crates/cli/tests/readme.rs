@@ -1,4 +1,4 @@
-//! The commands of the README and the quick start really run.
+//! The commands of the README, the quick start and the page on streams really run.
 //!
 //! Lives here: taking them out of the pages, comparing the session with what `naven dev` prints, and
 //! running them with bash and curl. Not here: the pages themselves.
@@ -12,6 +12,7 @@ use support::{Http, Naven, Start, key};
 
 const README: &str = include_str!("../../../README.md");
 const QUICK_START: &str = include_str!("../../../docs/quickstart.md");
+const STREAMS: &str = include_str!("../../../docs/streams.md");
 const SESSION: &str = include_str!("../src/first_event.sh");
 const DEFAULT_URL: &str = "http://127.0.0.1:7480";
 
@@ -89,4 +90,18 @@ fn the_quick_starts_commands_take_an_event_from_publish_to_ack() {
     assert!(printed.ends_with("\"replayed\":false}\n"), "{printed}");
     let queue = naven.client().get("/v1/event-queues/mail").success();
     assert_eq!((&queue["counts"]["done"], &queue["maxAttempts"]), (&1.into(), &5.into()), "{queue}");
+}
+
+#[test]
+fn the_commands_of_the_page_on_streams_run() {
+    let naven = Start::serve().ready();
+    let script: Vec<&str> = blocks(STREAMS).collect();
+    assert_eq!(script.len(), 3, "fan-out, a reset, a repetition");
+    let printed = bash(&naven, &script.join("\n"));
+    let answers: Vec<serde_json::Value> =
+        printed.lines().map(|line| serde_json::from_str(line).expect("an answer")).collect();
+    let event = |at: usize| &answers[at]["data"]["event"]["id"];
+    assert_eq!((event(3), event(4)), (&answers[2]["data"]["id"], &answers[2]["data"]["id"]), "{printed}");
+    assert_eq!(answers[5]["data"]["counts"]["ready"], 1, "{printed}");
+    assert_eq!(answers[6], answers[7], "the second answer is the first one again");
 }
