@@ -21,6 +21,7 @@ mod lease_table;
 mod long_poll;
 mod malformed;
 mod malformed_fields;
+mod malformed_targets;
 mod openapi;
 mod raw;
 mod reach;
@@ -100,6 +101,7 @@ macro_rules! every_case {
                 a_repeated_claim_gives_the_same_lease_while_it_lives,
                 a_repeated_claim_does_not_stand_in_line,
                 a_claim_whose_connection_was_cut_is_repeated,
+                a_replayed_lease_is_not_given_back,
                 a_repeated_creation_redrive_or_reset_changes_nothing,
                 keys_that_are_none_and_calls_that_take_none;
             lease_table: every_cell_that_has_a_verb, no_cell_is_forgotten;

@@ -1,7 +1,7 @@
 //! Three hundred malformed requests, each with the code that it must be answered with.
 //!
-//! Lives here: playing them, and those whose head, path, method or framing is wrong. Not here: those
-//! whose body is (`malformed_fields.rs`).
+//! Lives here: playing them, and those whose head or framing is wrong. Not here: those whose path or
+//! method is (`malformed_targets.rs`), and those whose body is (`malformed_fields.rs`).
 
 use std::time::{Duration, Instant};
 
@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::Factory;
 use crate::malformed_fields::{BODIES, RAW_BODIES};
+use crate::malformed_targets::TARGETS;
 use crate::raw::{Connection, request};
 use crate::test_server::TestServer;
 
@@ -22,114 +23,6 @@ enum Gets {
 }
 
 use Gets::{Bare, Code};
-
-/// Path and method: `METHOD PATH`.
-const TARGETS: &[(&str, u64)] = &[
-    ("GET /", 40_400),
-    ("GET /v1", 40_400),
-    ("GET /v1/", 40_400),
-    ("GET /v2/event-queues", 40_400),
-    ("GET /V1/event-queues", 40_400),
-    ("GET //v1/event-queues", 40_400),
-    ("GET /v1//event-queues", 40_400),
-    ("GET /v1/event-queues/", 40_400),
-    ("GET /v1/event-queues/q/", 40_400),
-    ("GET /v1/event-queues/q/events/", 40_400),
-    ("GET /v1/../v1/event-queues", 40_400),
-    ("GET /v1/event-queues/q/none", 40_400),
-    ("POST /v1/event-queues/q/events/batch/more", 40_400),
-    ("POST /v1/events", 40_400),
-    ("POST /v1/leases", 40_400),
-    ("POST /v1/leases/nack", 40_400),
-    ("GET /v1/schedules", 40_400),
-    ("GET /metrics", 40_400),
-    ("GET /favicon.ico", 40_400),
-    ("GET /openapi.yaml", 40_400),
-    ("GET /%", 40_400),
-    ("GET /%00", 40_400),
-    ("OPTIONS *", 40_400),
-    ("PUT /v1/event-queues", 40_500),
-    ("DELETE /v1/event-queues", 40_500),
-    ("PUT /v1/event-queues/q", 40_500),
-    ("POST /v1/event-queues/q", 40_500),
-    ("GET /v1/event-queues/q/pause", 40_500),
-    ("GET /v1/event-queues/q/claim", 40_500),
-    ("DELETE /v1/event-queues/q/events", 40_500),
-    ("GET /v1/event-queues/q/events", 40_500),
-    ("POST /v1/event-queues/q/dead-letters", 40_500),
-    ("PATCH /v1/events/e", 40_500),
-    ("POST /v1/events/e", 40_500),
-    ("GET /v1/events/e/ack", 40_500),
-    ("PUT /v1/events/e/ack", 40_500),
-    ("GET /v1/leases/ack", 40_500),
-    ("POST /v1/me", 40_500),
-    ("POST /v1/system", 40_500),
-    ("POST /healthz", 40_500),
-    ("DELETE /readyz", 40_500),
-    ("TRACE /v1/me", 40_500),
-    ("OPTIONS /v1/event-queues", 40_500),
-    ("BREW /v1/event-queues", 40_500),
-    ("get /v1/event-queues", 40_500),
-    ("GET /v1/event-queues/none", 40_401),
-    ("GET /v1/event-queues/%FF", 40_401),
-    ("GET /v1/event-queues/%ZZ", 40_401),
-    ("GET /v1/event-queues/a%2Fb", 40_401),
-    ("GET /v1/event-queues/%00", 40_401),
-    ("GET /v1/event-queues/evq_", 40_401),
-    ("GET /v1/event-queues/evq_0000000000000000000000000u", 40_401),
-    ("GET /v1/event-queues/evq_00000000000000000000000000", 40_401),
-    ("GET /v1/event-queues/EVQ_00000000000000000000000000", 40_401),
-    ("GET /v1/event-queues/none/dead-letters", 40_401),
-    ("GET /v1/event-queues/none/dead-letters?x=1", 40_401),
-    ("DELETE /v1/event-queues/none?force=maybe", 40_401),
-    ("GET /v1/dead-letters?queueId=evq_00000000000000000000000000", 40_401),
-    ("GET /v1/dead-letters?queueId=q", 40_401),
-    ("GET /v1/dead-letters?queueId=", 40_401),
-    ("GET /v1/events/e", 40_402),
-    ("GET /v1/events/%FF", 40_402),
-    ("GET /v1/events/evt_", 40_402),
-    ("GET /v1/events/evt_00000000000000000000000000", 40_402),
-    ("GET /v1/events/EVT_00000000000000000000000000", 40_402),
-    ("GET /v1/events/evt_z0000000000000000000000000", 40_402),
-    ("GET /v1/events/evt_000000000000000000000000000", 40_402),
-    ("GET /v1/events/evq_00000000000000000000000000", 40_402),
-    ("GET /v1/events/e?x=1", 40_002),
-    ("GET /v1/events/e?includePayload=1", 40_001),
-    ("GET /v1/events/e?includePayload=", 40_001),
-    ("GET /v1/events/e?includePayload=true&includePayload=true", 40_001),
-    ("GET /v1/event-queues?x=1", 40_002),
-    ("GET /v1/event-queues?x", 40_002),
-    ("GET /v1/event-queues?=1", 40_002),
-    ("GET /v1/event-queues?Limit=1", 40_002),
-    ("GET /v1/event-queues?limit%00=1", 40_002),
-    ("GET /v1/event-queues?limit=0", 40_001),
-    ("GET /v1/event-queues?limit=501", 40_001),
-    ("GET /v1/event-queues?limit=-1", 40_001),
-    ("GET /v1/event-queues?limit=1.0", 40_001),
-    ("GET /v1/event-queues?limit=+1", 40_001),
-    ("GET /v1/event-queues?limit=1e1", 40_001),
-    ("GET /v1/event-queues?limit=", 40_001),
-    ("GET /v1/event-queues?limit=99999999999999999999", 40_001),
-    ("GET /v1/event-queues?limit=1&limit=1", 40_001),
-    ("GET /v1/event-queues?cursor=", 40_005),
-    ("GET /v1/event-queues?cursor=x", 40_005),
-    ("GET /v1/event-queues?cursor=0", 40_005),
-    ("GET /v1/event-queues?cursor=%FF", 40_005),
-    ("GET /v1/event-queues?cursor=ffffffffffffffffffffffffff", 40_005),
-    ("GET /v1/event-queues/q?x=1", 40_002),
-    ("GET /v1/event-queues/q/dead-letters?limit=x", 40_001),
-    ("GET /v1/event-queues/q/dead-letters?groupBy=error", 40_002),
-    ("GET /v1/dead-letters", 40_001),
-    ("GET /v1/dead-letters?cursor=x", 40_001),
-    ("DELETE /v1/event-queues/q?force=1", 40_001),
-    ("DELETE /v1/event-queues/q?force", 40_001),
-    ("DELETE /v1/event-queues/q?force=TRUE", 40_001),
-    ("DELETE /v1/event-queues/q?x=1", 40_002),
-    ("GET /v1/me?x=1", 40_002),
-    ("GET /v1/system?x=1", 40_002),
-    ("POST /v1/event-queues/q/pause?reason=x", 40_002),
-    ("POST /v1/event-queues?name=x", 40_002),
-];
 
 /// Whole heads, without a key of their own; `{key}` stands for one that is right.
 const HEADS: &[(&str, Gets)] = &[
