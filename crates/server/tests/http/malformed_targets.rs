@@ -105,7 +105,7 @@ pub(crate) const TARGETS: &[(&str, u64)] = &[
     ("DELETE /v1/event-queues/q?force=TRUE", 40_001),
     ("DELETE /v1/event-queues/q?x=1", 40_002),
     ("GET /v1/streams/", 40_400),
-    ("GET /v1/streams//entries", 40_400),
+    ("GET /v1/streams//entries", 40_404),
     ("GET /v1/streams/a/b", 40_400),
     ("POST /v1/streams", 40_500),
     ("PATCH /v1/streams/q", 40_500),
