@@ -12,14 +12,11 @@ use naven_store::embedded::{Embedded, Options, Pace};
 use naven_store::model::Model;
 use naven_store::{Clock, Random};
 
-const OPTIONS: Options = Options {
-    segment_bytes: Some(64 << 10),
-    checkpoint: Pace { rows: 60_000, bytes: 16 << 20, age_ms: 1_000 },
-};
+const OPTIONS: Options = Options { segment_bytes: Some(64 << 10), checkpoint: None };
 
 /// Almost every step finds rows in the open window, in the one that is being written, and in the cold
 /// store.
-const HASTY: Options = Options { checkpoint: Pace { rows: 5, bytes: 1 << 20, age_ms: 0 }, ..OPTIONS };
+const HASTY: Options = Options { checkpoint: Some(Pace { rows: 5, bytes: 1 << 20, age_ms: 0 }), ..OPTIONS };
 
 fn fresh_model(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Fresh {
     Fresh::new(Model::new(clock, random))

@@ -17,6 +17,7 @@ mod chance;
 mod client;
 mod clock;
 mod connection;
+mod cut_short;
 mod drain;
 mod facts;
 mod history;

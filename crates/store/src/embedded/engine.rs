@@ -42,8 +42,8 @@ const HINTS_MAX: usize = 4_096;
 pub struct Options {
     /// Length of a new store's segments in bytes, a power of two; none: by the disk's free space.
     pub segment_bytes: Option<u64>,
-    /// When what changed goes to the cold store.
-    pub checkpoint: Pace,
+    /// When what changed goes to the cold store; none: as suits the length of its segments.
+    pub checkpoint: Option<Pace>,
 }
 
 /// The embedded engine: one process, one data folder. Dropping it without [`Engine::close`] makes
@@ -77,7 +77,8 @@ impl Embedded {
         random: Arc<dyn Random>,
     ) -> Result<Self, StorageError> {
         let folder = Folder::open(&*disk, || new_store(&*random, options))?;
-        let restored = Restored::open(Arc::clone(&disk), &folder.meta, options.checkpoint)?;
+        let pace = options.checkpoint.unwrap_or_else(|| Pace::of_segments(folder.meta.segment_bytes));
+        let restored = Restored::open(Arc::clone(&disk), &folder.meta, pace)?;
         let Restored { tables, cold, log, recovered, supply } = restored;
         let lease = recovered.last.map(|header| header.lease).max(Some(cold.applied().lease));
         let clocks = Clocks::resumed(clock, lease);
@@ -109,7 +110,7 @@ impl Embedded {
             next: recovered.next_lsn,
             cut_bytes: recovered.cut_bytes,
             batch_bytes: batch_bytes(&folder.meta),
-            checkpoints: Checkpoints::new(checkpoints, supply, options.checkpoint, lease_base),
+            checkpoints: Checkpoints::new(checkpoints, supply, pace, lease_base),
         };
         let thread = std::thread::Builder::new()
             .name("naven-sequencer".to_owned())

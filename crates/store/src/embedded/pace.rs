@@ -32,15 +32,17 @@ pub struct Pace {
     pub age_ms: i64,
 }
 
-impl Default for Pace {
-    fn default() -> Self {
-        Self { rows: 60_000, bytes: 16 << 20, age_ms: 1_000 }
-    }
-}
-
 impl Pace {
     /// Only when asked to: for tests that choose the moment.
     pub const NEVER: Self = Self { rows: usize::MAX, bytes: usize::MAX, age_ms: i64::MAX };
+
+    /// The pace of a store with segments of this length: small disks have small windows, so that the
+    /// room that is kept for one suffices (`cold/reserve.rs`).
+    pub fn of_segments(segment_bytes: u64) -> Self {
+        const BYTES_MAX: u64 = 16 << 20;
+        let bytes = usize::try_from(segment_bytes.min(BYTES_MAX)).expect("16 MiB fit");
+        Self { rows: 60_000, bytes, age_ms: 1_000 }
+    }
 
     /// True where so much waits that it is time.
     pub(super) fn is_reached(&self, rows: usize, bytes: usize) -> bool {

@@ -36,7 +36,7 @@ struct Books {
 /// Opens the store; checkpoints only when they are asked for.
 fn open(disk: &Arc<MemDisk>) -> Result<(Bench, Arc<Embedded>), StorageError> {
     let clock = Arc::new(ManualClock::default());
-    let options = Options { segment_bytes: Some(64 << 10), checkpoint: Pace::NEVER };
+    let options = Options { segment_bytes: Some(64 << 10), checkpoint: Some(Pace::NEVER) };
     let random = Arc::new(SeededRandom::new(11));
     let engine = Arc::new(Embedded::open(Arc::clone(disk) as _, options, clock.clone(), random)?);
     let fresh = Fresh { engine: engine.clone(), guard: Box::new(()) };

@@ -59,7 +59,7 @@ pub(crate) fn open_with(
     clock: &Arc<ManualClock>,
     checkpoint: Pace,
 ) -> (Bench, Arc<Embedded>) {
-    let options = Options { segment_bytes: Some(64 << 10), checkpoint };
+    let options = Options { segment_bytes: Some(64 << 10), checkpoint: Some(checkpoint) };
     let (disk, time): (Arc<MemDisk>, Arc<dyn Clock>) = (Arc::clone(disk), clock.clone());
     let random: Arc<dyn Random> = Arc::new(SeededRandom::new(11));
     let engine = Embedded::open(disk, options, time, random).expect("the store opens");

@@ -5,7 +5,8 @@
 //!
 //! redb changes no page in place: even removing rows takes new pages before it gives any back. On a disk
 //! that is full to the last byte nothing could be removed any more. So a file of zeros holds room that is
-//! let go when a checkpoint finds none; by then publishes are refused, and what waits takes less.
+//! let go when a checkpoint finds none; by then publishes are refused, and what waits takes less. It is
+//! twice a window's size, which is what the next checkpoint may need at most.
 
 use super::{COLD_FILE, Cold, remove};
 use crate::embedded::disk::{DiskResult, Site};
@@ -13,7 +14,7 @@ use crate::embedded::disk::{DiskResult, Site};
 /// The file's name.
 const RESERVE_FILE: &str = "cold.reserve";
 /// The most that is kept.
-const RESERVE_BYTES_MAX: u64 = 8 << 20;
+const RESERVE_BYTES_MAX: u64 = 32 << 20;
 /// What the file needs of unused pages to do without a reserve.
 const SPARE_BYTES: u64 = 1 << 20;
 
@@ -28,7 +29,7 @@ impl Cold {
         if self.has_reserve {
             return Ok(true);
         }
-        let bytes = self.segment_bytes.min(RESERVE_BYTES_MAX);
+        let bytes = (2 * self.segment_bytes).min(RESERVE_BYTES_MAX);
         match self.disk.len_of(RESERVE, RESERVE_FILE)? {
             Some(len) if len == bytes => {
                 self.has_reserve = true;
@@ -37,8 +38,8 @@ impl Cold {
             Some(_) => self.disk.remove(RESERVE, RESERVE_FILE)?,
             None => {}
         }
-        // One more, so that the disk is not filled to its last byte by this.
-        if self.disk.free_bytes(RESERVE)? < 2 * bytes {
+        // Not to the disk's last byte.
+        if self.disk.free_bytes(RESERVE)? < bytes + self.segment_bytes {
             return Ok(false);
         }
         match self.disk.create(RESERVE, RESERVE_FILE, bytes) {
