@@ -1,14 +1,17 @@
 //! What engines are asked to do: transactions of ops, as values.
 //!
-//! Lives here: the transaction, its ops and what they name. Not here: answers (`reply.rs`), reads
-//! (`read.rs`). No SQL, key or page appears in either.
+//! Lives here: the transaction, its ops and what they name. Not here: ops on queues and streams
+//! themselves (`txn/manage.rs`), answers (`reply.rs`), reads (`read.rs`). No SQL, key or page appears
+//! in either.
 
 use bytes::Bytes;
 use naven_api::{ConsumerId, DelaySeconds, ErrorText, EventId, LeaseSeconds, LeaseToken, QueueId, Timestamp};
-use naven_core::DeadReason;
 
-use crate::queue::{QueueChanges, QueueRef, QueueSettings, StreamChanges};
+use crate::queue::QueueRef;
 use crate::read::Read;
+
+mod manage;
+pub use manage::{AdminOp, DeleteOp, From, GroupOp, Reading};
 
 /// Ops applied at one point of the order, durable as a whole.
 #[derive(Debug, Clone, PartialEq)]
@@ -352,117 +355,4 @@ pub struct ScanTransfer {
     pub count: u32,
     /// True where only the owner changes (`JUSTID`).
     pub just_id: bool,
-}
-
-/// Make or change a queue.
-#[derive(Debug, Clone, PartialEq)]
-pub enum GroupOp {
-    /// A new queue.
-    Create {
-        /// Its unique name.
-        name: String,
-        /// Its settings.
-        settings: Box<QueueSettings>,
-        /// On which stream it reads; none: on one of its own, named alike.
-        on: Option<Reading>,
-        /// What the stream is asked to do from now on.
-        stream: StreamChanges,
-    },
-    /// Change settings.
-    Patch {
-        /// Which queue.
-        queue: QueueRef,
-        /// What changes.
-        changes: Box<QueueChanges>,
-        /// What changes of its stream.
-        stream: StreamChanges,
-    },
-    /// Go back or forward in the stream. What lies behind the new start begins a new round, whatever
-    /// became of it; old tokens are lost.
-    Reset {
-        /// Which queue.
-        queue: QueueRef,
-        /// Where it goes on.
-        from: From,
-    },
-    /// Stop handing out events.
-    Pause {
-        /// Which queue.
-        queue: QueueRef,
-        /// Why, for people.
-        reason: Option<String>,
-    },
-    /// Hand out events again.
-    Resume {
-        /// Which queue.
-        queue: QueueRef,
-    },
-}
-
-/// On which stream a new queue reads, and from where. The stream is made where it is missing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
-    /// The stream.
-    pub stream: StreamRef,
-    /// The first entry that it reads.
-    pub from: From,
-}
-
-/// Where in a stream a queue begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum From {
-    /// Behind the last entry.
-    New,
-    /// At the first entry that is kept.
-    Start,
-    /// At the first entry whose place is at or after this instant.
-    Time(Timestamp),
-    /// Behind this entry, which need not be there any more.
-    After(Place),
-}
-
-/// Remove something.
-#[derive(Debug, Clone, PartialEq)]
-pub enum DeleteOp {
-    /// A queue. Its pending and ready events become dead letters of the closed queue.
-    Queue {
-        /// Which.
-        queue: QueueRef,
-        /// True where events that are not done or cancelled do not stand in the way.
-        force: bool,
-        /// Why its unfinished events are dead: deleted over HTTP or destroyed over Redis.
-        reason: DeadReason,
-    },
-    /// A stream and all its queues. Their pending and ready events become dead letters.
-    Stream {
-        /// Which.
-        stream: StreamRef,
-        /// True where events that are not done or cancelled do not stand in the way.
-        force: bool,
-    },
-}
-
-/// What operators do.
-#[derive(Debug, Clone, PartialEq)]
-pub enum AdminOp {
-    /// A dead delivery begins a new round.
-    Redrive {
-        /// Which event.
-        event: EventId,
-        /// In which queue; needed where the event is in several.
-        queue: Option<QueueRef>,
-        /// True where the attempts start again at none.
-        reset_attempts: bool,
-    },
-    /// Give up a delivery, held or not.
-    Bury {
-        /// Which event.
-        event: EventId,
-        /// In which queue; needed where the event is in several.
-        queue: Option<QueueRef>,
-        /// Why.
-        reason: DeadReason,
-    },
-    /// Store a key's record under its name, replacing the one that was there.
-    PutKey(crate::key::KeyRecord),
 }
