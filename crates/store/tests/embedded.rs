@@ -3,14 +3,19 @@
 //! Lives here: what every engine must show, on a disk in memory and on a real one. Not here: power
 //! cuts and failing syncs (`crash/`).
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use naven_store::conformance::Fresh;
 use naven_store::conformance::play::Scripts;
 use naven_store::embedded::disk::{Disk, MemDisk, RealDisk};
 use naven_store::embedded::{Embedded, Options, Pace};
 use naven_store::model::Model;
-use naven_store::{Clock, Random};
+use naven_store::read::{Page, Read};
+use naven_store::reply::{OpError, TxnReply};
+use naven_store::txn::Txn;
+use naven_store::{BoxFuture, Budget, Caps, Clock, Engine, Health, Hints, Random, Tended, WaitSet};
+use tokio::sync::watch;
 
 const OPTIONS: Options = Options { segment_bytes: Some(64 << 10), checkpoint: None };
 
@@ -57,6 +62,85 @@ fn random_scripts_through_the_cold_store_are_answered_as_the_model_answers_them(
 }
 
 #[test]
+fn random_scripts_over_restarts_are_answered_as_the_model_answers_them() {
+    let reopened = |clock, random| Fresh::new(Reopened::new(clock, random));
+    Scripts::from_env(1_000).play(reopened, fresh_model);
+}
+
+#[test]
 fn random_scripts_on_a_real_disk_are_answered_as_the_model_answers_them() {
     Scripts::from_env(200).play(fresh_on_a_real_disk, fresh_model);
+}
+
+/// An engine that is closed and opened again after every third transaction, from its log or from a
+/// checkpoint by turns. The clock of leases stands still meanwhile, and a clean stop loses none of it.
+struct Reopened {
+    disk: Arc<MemDisk>,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+    /// None only while it is closed.
+    engine: Mutex<Option<Arc<Embedded>>>,
+    submits: AtomicUsize,
+}
+
+impl Reopened {
+    fn new(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
+        let disk = Arc::new(MemDisk::new());
+        let engine = Embedded::open(disk.clone(), OPTIONS, clock.clone(), random.clone());
+        let engine = Mutex::new(Some(Arc::new(engine.expect("an empty disk takes a store"))));
+        Self { disk, clock, random, engine, submits: AtomicUsize::new(0) }
+    }
+
+    fn engine(&self) -> Arc<Embedded> {
+        self.engine.lock().expect("nobody panics under it").clone().expect("it is open")
+    }
+
+    async fn reopen(&self, from_checkpoint: bool) {
+        let old = self.engine.lock().expect("nobody panics under it").take().expect("it is open");
+        if from_checkpoint {
+            old.make_checkpoint().expect("the disk is well");
+        }
+        old.close().await;
+        drop(old);
+        let mut engine = self.engine.lock().expect("nobody panics under it");
+        let new = Embedded::open(self.disk.clone(), OPTIONS, self.clock.clone(), self.random.clone());
+        *engine = Some(Arc::new(new.expect("the store opens again")));
+    }
+}
+
+impl Engine for Reopened {
+    fn submit(&self, txns: Vec<Txn>) -> BoxFuture<'_, Vec<TxnReply>> {
+        Box::pin(async move {
+            let replies = self.engine().submit(txns).await;
+            let nth = self.submits.fetch_add(1, Ordering::SeqCst);
+            if nth.is_multiple_of(3) {
+                self.reopen(nth.is_multiple_of(2)).await;
+            }
+            replies
+        })
+    }
+
+    fn read(&self, read: Read) -> BoxFuture<'_, Result<Page, OpError>> {
+        Box::pin(async move { self.engine().read(read).await })
+    }
+
+    fn hints(&self, waits: WaitSet) -> Hints {
+        self.engine().hints(waits)
+    }
+
+    fn tend(&self, budget: Budget) -> BoxFuture<'_, Result<Tended, OpError>> {
+        Box::pin(async move { self.engine().tend(budget).await })
+    }
+
+    fn caps(&self) -> Caps {
+        self.engine().caps()
+    }
+
+    fn health(&self) -> watch::Receiver<Health> {
+        self.engine().health()
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move { self.engine().close().await })
+    }
 }

@@ -249,6 +249,10 @@ impl Source {
             return self.judge_end(&naven.ended()).map(|()| Verdict::Ended);
         };
         let log = naven.stderr();
+        // It met the damage while it was asked, and says so to whoever asks further.
+        if log.contains("is damaged") && log.contains("failed for good") {
+            return self.judge_end(&naven.ended()).map(|()| Verdict::Ended);
+        }
         if log.contains("panicked") {
             return Err(format!("it panicked: {log}"));
         }

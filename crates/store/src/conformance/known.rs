@@ -121,6 +121,20 @@ impl Known {
                 let proof = self.proof(hold, *proof, side);
                 OpKind::Settle(Settle { event, proof, step: step.clone() })
             }
+            Ask::Patch(..) | Ask::Reset(..) | Ask::Pause(..) | Ask::Resume(_) => self.group(ask, wall),
+            Ask::Redrive { .. } | Ask::Bury(_) => self.admin(ask),
+            Ask::PutKey(name) => OpKind::Admin(AdminOp::PutKey(key(*name, wall))),
+            Ask::Look(look) => OpKind::Read(self.read(look, None)),
+            Ask::Delete(..)
+            | Ask::DeleteStream(..)
+            | Ask::Trim(..)
+            | Ask::TrimBefore(..)
+            | Ask::DeleteEntry(..) => self.removal(ask),
+        }
+    }
+
+    fn group(&self, ask: &Ask, wall: Timestamp) -> OpKind {
+        match ask {
             Ask::Patch(queue, changes, stream) => OpKind::Group(GroupOp::Patch {
                 queue: self.queue(*queue),
                 changes: changes.clone(),
@@ -134,6 +148,12 @@ impl Known {
                 OpKind::Group(GroupOp::Pause { queue: self.queue(*queue), reason })
             }
             Ask::Resume(queue) => OpKind::Group(GroupOp::Resume { queue: self.queue(*queue) }),
+            other => unreachable!("{other:?} is of no queue"),
+        }
+    }
+
+    fn removal(&self, ask: &Ask) -> OpKind {
+        match ask {
             Ask::Delete(queue, force) => OpKind::Delete(DeleteOp::Queue {
                 queue: self.queue(*queue),
                 force: *force,
@@ -155,6 +175,12 @@ impl Known {
             Ask::DeleteEntry(stream, event) => {
                 OpKind::DeleteEntries { stream: self.stream(*stream), places: vec![self.place(*event)] }
             }
+            other => unreachable!("{other:?} removes nothing"),
+        }
+    }
+
+    fn admin(&self, ask: &Ask) -> OpKind {
+        match ask {
             Ask::Redrive { event, queue, reset_attempts } => OpKind::Admin(AdminOp::Redrive {
                 event: self.event(*event),
                 queue: queue.map(|queue| self.queue(queue)),
@@ -166,8 +192,7 @@ impl Known {
                 let queue = held.filter(|_| hold.is_multiple_of(2)).map(|hold| QueueRef::Id(hold.queue));
                 OpKind::Admin(AdminOp::Bury { event, queue, reason: DeadReason::Damaged })
             }
-            Ask::PutKey(name) => OpKind::Admin(AdminOp::PutKey(key(*name, wall))),
-            Ask::Look(look) => OpKind::Read(self.read(look, None)),
+            other => unreachable!("{other:?} is no operator's"),
         }
     }
 

@@ -17,13 +17,21 @@ pub mod clock_steps;
 #[allow(missing_docs)]
 pub mod counts;
 #[allow(missing_docs)]
+pub mod crowding;
+#[allow(missing_docs)]
 pub mod dead_letters;
 #[allow(missing_docs)]
 pub mod deletion;
 #[allow(missing_docs)]
+pub mod expiring;
+#[allow(missing_docs)]
+pub mod fan_out;
+#[allow(missing_docs)]
 pub mod give_back;
 #[allow(missing_docs)]
 pub mod hints;
+#[allow(missing_docs)]
+pub mod keeping;
 #[allow(missing_docs)]
 pub mod leases;
 #[allow(missing_docs)]
@@ -33,6 +41,8 @@ pub mod pausing;
 #[allow(missing_docs)]
 pub mod reading;
 #[allow(missing_docs)]
+pub mod repeating;
+#[allow(missing_docs)]
 pub mod retries;
 #[allow(missing_docs)]
 pub mod scheduling;
@@ -41,13 +51,18 @@ pub mod settling;
 #[allow(missing_docs)]
 pub mod sizes;
 #[allow(missing_docs)]
+pub mod starting;
+#[allow(missing_docs)]
 pub mod tokens;
+#[allow(missing_docs)]
+pub mod trimming;
 
 mod compare;
 mod draw;
 mod known;
 pub mod play;
 pub mod script;
+pub mod streams;
 
 pub use bench::{Bench, Fresh};
 pub use clock::ManualClock;

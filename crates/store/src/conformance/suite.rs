@@ -39,6 +39,83 @@ macro_rules! conformance {
                 a_release_and_a_give_back_make_ready_again
                 the_oldest_ready_event_is_the_one_that_a_claim_would_take
             }
+            crowding {
+                what_is_published_behind_a_crowd_of_due_events_does_not_overtake_it
+            }
+            expiring {
+                an_event_past_its_time_is_handed_out_to_nobody
+                an_event_in_time_is_handed_out
+                tending_ends_what_nobody_claims
+                a_delayed_event_may_be_past_its_time_when_it_is_due
+                what_comes_back_past_its_time_is_dead
+                a_retry_past_its_time_is_dead
+            }
+            fan_out {
+                each_queue_of_a_stream_gets_every_event_at_its_own_pace
+                what_one_queue_does_with_an_event_no_other_sees
+                a_token_of_one_queue_is_worth_nothing_in_another_of_its_stream
+                an_operator_names_the_queue_where_there_are_several
+                a_publish_to_several_queues_lists_none_and_one_to_one_lists_that
+                an_event_for_one_queue_is_seen_by_no_other
+                a_lane_and_the_stream_are_read_in_the_order_of_places
+                events_of_a_lane_wait_for_their_time_too
+                a_queue_alone_on_its_stream_publishes_to_the_stream
+                names_of_queues_and_of_streams_do_not_meet
+                a_stream_is_made_where_it_is_missing_and_its_entries_stay
+                a_transaction_wakes_each_queue_of_a_stream_once
+                groups_show_how_far_each_queue_is
+                streams_are_listed_newest_first_by_prefix
+            }
+            keeping {
+                a_done_event_is_remembered_for_a_day_and_then_forgotten
+                a_longer_memory_may_be_asked_for
+                an_event_is_forgotten_when_its_last_queue_forgets_it
+                dead_letters_are_given_up_after_their_time
+                retention_goes_on_in_bounded_steps
+                what_a_deleted_queue_left_goes_after_the_dead_retention
+                a_purge_goes_on_in_bounded_steps
+                a_scheduled_event_of_a_deleted_queue_stays_its_dead_letter
+                a_deleted_stream_takes_its_queues_along
+                a_stream_without_unfinished_events_is_deleted_without_force
+                a_stream_of_consumed_events_closes_with_its_last_queue
+            }
+            repeating {
+                a_second_event_of_a_key_is_the_first_one_again
+                a_key_is_free_again_after_its_window
+                keys_are_a_stream_s_and_a_space_s_own
+                a_key_outlives_its_event
+                a_redrive_and_a_reset_ask_no_key
+                a_repeated_publish_gets_the_first_answer
+                a_key_of_another_request_is_refused
+                a_repeated_claim_gets_the_leases_that_live
+                a_claim_that_took_nothing_is_asked_again
+                whatever_succeeds_is_repeated_and_no_refusal_is
+                an_undone_answer_is_not_remembered
+            }
+            starting {
+                a_queue_begins_where_it_is_told_to
+                a_new_queue_sees_what_is_still_to_come
+                what_is_due_has_its_place_before_a_queue_begins
+                a_reset_begins_a_new_round_whatever_became_of_an_event
+                a_reset_leaves_alone_what_lies_before_it
+                a_reset_forwards_passes_by_what_was_not_read
+                a_reset_of_consumed_events_brings_back_what_is_there
+                a_reset_loses_nothing_of_a_lane
+            }
+            trimming {
+                a_consumed_entry_leaves_once_every_queue_has_settled_it
+                a_dead_delivery_keeps_a_consumed_entry
+                a_queue_may_keep_the_payload_of_what_is_done
+                entries_of_a_shared_stream_stay_until_they_are_trimmed
+                a_trim_goes_by_place_or_number_and_keeps_to_its_limit
+                what_is_trimmed_unread_is_kept_for_queues_that_ask_for_it
+                what_is_held_or_dead_outlives_a_trim
+                what_nobody_needs_and_nobody_remembers_goes_with_its_entry
+                an_entry_may_be_deleted_by_its_place
+                events_of_a_lane_are_not_trimmed
+                a_deleted_queue_s_dead_letters_outlive_a_trim
+                a_stream_s_retention_may_be_changed
+            }
             dead_letters {
                 the_newest_death_comes_first_and_pages_lose_nothing
                 a_page_is_stable_while_others_die

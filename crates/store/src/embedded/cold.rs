@@ -33,7 +33,7 @@ use super::window::Window;
 use compact::Compaction;
 use damage::{guarded, storage_error};
 use file::ColdFile;
-pub(crate) use read::{ColdReader, ColdRow, ColdRows, ReadFailed, Reads};
+pub(crate) use read::{ColdReader, ColdRow, ColdRows, ReadFailed, Reads, missing_row};
 
 /// The file's name.
 pub(crate) const COLD_FILE: &str = "cold.redb";

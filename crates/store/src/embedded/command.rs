@@ -203,7 +203,10 @@ impl Command {
         match self {
             Self::Read(_) | Self::Refused(_) => false,
             Self::Once { command, .. } => command.changes_rows(),
-            _ => true,
+            Self::Append(_) | Self::Claim { .. } | Self::Settle { .. } | Self::Tend { .. } => true,
+            Self::Create { .. } | Self::Patch { .. } | Self::Pause { .. } | Self::Resume { .. } => true,
+            Self::Reset { .. } | Self::Delete { .. } | Self::DeleteStream { .. } | Self::Trim(_) => true,
+            Self::DeleteEntries { .. } | Self::Redrive { .. } | Self::Bury { .. } | Self::PutKey(_) => true,
         }
     }
 }

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::cold::{Applied, ColdReader, ReadFailed, Reads};
+use super::cold::{Applied, ColdReader, ReadFailed, Reads, missing_row};
 use super::rows::key::past_number;
 use super::storage_error::StorageError;
 use super::supply::Supply;
@@ -249,6 +249,10 @@ impl Tables for Layered {
         }
         let said = self.said(table, key).map(|row| row.clone().map(Kept::Whole));
         said.unwrap_or_else(|| self.from_cold(|cold| cold.find(table, key)))
+    }
+
+    fn miss(&self, table: Table, key: &[u8]) -> ! {
+        resume_unwind(Box::new(Unreadable(missing_row(table, key))))
     }
 
     fn put(&mut self, table: Table, key: &[u8], value: Bytes) {

@@ -10,6 +10,7 @@ use super::command::{Command, Recorded};
 use super::rows::codec::{Dec, Enc};
 use super::rows::delivery::reason_number;
 use super::rows::queue::{get_key, get_settings, put_key, put_settings};
+use crate::queue::{QueueSettings, StreamChanges};
 use crate::txn::{Reading, StreamRef};
 
 mod words;
@@ -55,13 +56,7 @@ fn put_command(enc: &mut Enc, command: &Command) {
             put_said(enc, said);
         }
         Command::Create { id, name, settings, on, stream } => {
-            enc.u8(4).u128(id.bits()).text(name);
-            put_settings(enc, settings);
-            enc.option(on.as_ref(), |enc, on| {
-                enc.bytes(&on.stream.0);
-                put_from(enc, on.from);
-            });
-            put_stream_changes(enc, *stream);
+            put_create(enc.u8(4), (*id, name), settings, on.as_ref(), *stream);
         }
         Command::Patch { queue, changes, stream } => {
             put_queue(enc.u8(5), queue);
@@ -104,6 +99,22 @@ fn put_command(enc: &mut Enc, command: &Command) {
         }
         Command::Once { .. } | Command::Read(_) | Command::Refused(_) => {}
     }
+}
+
+fn put_create(
+    enc: &mut Enc,
+    (id, name): (QueueId, &str),
+    settings: &QueueSettings,
+    on: Option<&Reading>,
+    stream: StreamChanges,
+) {
+    enc.u128(id.bits()).text(name);
+    put_settings(enc, settings);
+    enc.option(on, |enc, on| {
+        enc.bytes(&on.stream.0);
+        put_from(enc, on.from);
+    });
+    put_stream_changes(enc, stream);
 }
 
 fn get_command(dec: &mut Dec) -> Option<Command> {

@@ -141,6 +141,11 @@ pub(crate) trait Tables {
         self.get(table, key).map(Kept::Whole)
     }
 
+    /// Gives up, because a row that must be there is not: what the disk holds is not what was written.
+    fn miss(&self, table: Table, key: &[u8]) -> ! {
+        panic!("table {table:?} has no row {key:?}")
+    }
+
     /// Stores a row, over the one that was there.
     fn put(&mut self, table: Table, key: &[u8], value: Bytes);
 
@@ -290,6 +295,10 @@ impl<T: Tables> Tables for Journaled<T> {
 
     fn find(&self, table: Table, key: &[u8]) -> Option<Kept> {
         self.inner.find(table, key)
+    }
+
+    fn miss(&self, table: Table, key: &[u8]) -> ! {
+        self.inner.miss(table, key)
     }
 
     fn put(&mut self, table: Table, key: &[u8], value: Bytes) {

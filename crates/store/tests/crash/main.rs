@@ -8,5 +8,6 @@ mod damage;
 mod faults;
 mod full;
 mod images;
+mod position;
 mod script;
 mod syncs;

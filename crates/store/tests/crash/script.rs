@@ -8,17 +8,20 @@ use naven_api::{EventId, Timestamp};
 use naven_store::conformance::bench::{
     append, beat, claim, create, delete, fail_in, fatal, redrive, release,
 };
+use naven_store::conformance::streams::{create_on, once, reset, to_stream, trim_to};
 use naven_store::conformance::{Bench, Fresh, ManualClock, SeededRandom};
 use naven_store::embedded::disk::MemDisk;
 use naven_store::embedded::{Embedded, Options, Pace};
 use naven_store::queue::QueueSettings;
 use naven_store::reply::{Grant, OpError, OpReply};
-use naven_store::txn::{Due, OpKind, SettleStep, Txn};
+use naven_store::txn::{Append, DedupeKey, DedupeSpace, Due, From, OpKind, SettleStep, Txn};
 use naven_store::{Clock, Random};
 
 use crate::audit::{State, state};
 
-const QUEUES: [&str; 2] = ["mail", "import"];
+/// The first has a stream of its own, the others share one.
+const QUEUES: [&str; 3] = ["mail", "import", "bill"];
+const SHARED: &str = "orders";
 
 /// How everything stood once an operation was answered.
 pub(crate) struct Point {
@@ -108,7 +111,8 @@ impl Player {
         let queue = self.random.one_of(&QUEUES);
         match self.random.below(20) {
             0 => self.make(queue),
-            1..=5 => self.publish(queue),
+            1..=3 => self.publish(queue),
+            4..=5 => self.spread(),
             6..=7 => self.publish_batch(queue),
             8..=11 => self.claim(queue),
             12..=17 => self.settle(),
@@ -127,8 +131,34 @@ impl Player {
 
     fn make(&mut self, queue: &str) {
         let settings = QueueSettings { max_attempts: Some(2), ..QueueSettings::default() };
+        let made = if queue == QUEUES[0] {
+            create(queue, settings)
+        } else {
+            create_on(queue, SHARED, self.from(), settings)
+        };
         // Mostly there already: a refusal is an answer too.
-        let _ = self.bench.ask(create(queue, settings));
+        let _ = self.bench.ask(made);
+    }
+
+    fn from(&self) -> From {
+        match self.random.below(3) {
+            0 => From::New,
+            1 => From::Time(self.bench.wall().plus_ms(-5_000)),
+            _ => From::Start,
+        }
+    }
+
+    /// To all queues of the shared stream, under keys that now and then come again.
+    fn spread(&mut self) {
+        let key = DedupeKey { space: DedupeSpace::Http, key: vec![self.random.below(250) as u8].into() };
+        let append = Append {
+            dedupe: self.random.once_in(2).then_some(key),
+            expires_at: self.random.once_in(4).then(|| self.bench.wall().plus_ms(9_000)),
+            ..to_stream(SHARED, &self.payload())
+        };
+        let key = self.random.below(250).to_string();
+        let answer = self.bench.ask_once(once(&key, OpKind::Append(append)));
+        self.note(answer);
     }
 
     fn payload(&self) -> String {
@@ -191,6 +221,16 @@ impl Player {
     fn redrive_or_delete(&mut self, queue: &str) {
         if self.random.once_in(6) {
             let _ = self.bench.ask(delete(queue, true));
+            self.leases.retain(|lease| lease.queue_name != queue);
+            return;
+        }
+        if self.random.once_in(3) {
+            // One transaction: a crash between two would leave what no step left.
+            if self.random.once_in(2) {
+                let _ = self.bench.ask(trim_to(SHARED, self.random.below(9).into()));
+                return;
+            }
+            let _ = self.bench.ask(reset(queue, self.from()));
             self.leases.retain(|lease| lease.queue_name != queue);
             return;
         }

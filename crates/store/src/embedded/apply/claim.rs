@@ -94,7 +94,7 @@ impl<T: Tables> Context<'_, T> {
     /// that nobody held yet; the latter come in the order of their places, from stream and lane.
     fn pick(&self, no: QueueNo, queue: &QueueRow, progress: &Progress) -> Option<Pick> {
         let event = |arrival, from| {
-            let row = self.body(queue.stream, arrival).expect("what a queue deals with has an event");
+            let row = self.pointed_body(queue.stream, arrival);
             let placed = row.placed.expect("what may be handed out has a place");
             Pick { placed, arrival, row, from }
         };
@@ -105,7 +105,7 @@ impl<T: Tables> Context<'_, T> {
             (Some(again), Some(fresh)) if (fresh.row.due.as_ms(), fresh.arrival) < again => Some(fresh),
             (Some((_, arrival)), _) => {
                 let mut pick = event(arrival, Origin::Stream);
-                let (_, before) = self.delivery(no, pick.placed.n).expect("an indexed delivery has a row");
+                let before = self.pointed_delivery(no, pick.placed.n);
                 pick.from = Origin::Again(before);
                 Some(pick)
             }

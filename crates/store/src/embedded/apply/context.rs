@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use bytes::Bytes;
-use naven_api::{EventId, QueueId};
+use naven_api::{EventId, QueueId, Timestamp};
 use naven_core::Now;
 
 use crate::embedded::rows::body::{BodyRow, Placed};
@@ -153,6 +153,12 @@ impl<'a, T: Tables> Context<'a, T> {
         }
     }
 
+    /// An event that another row points to.
+    pub(super) fn pointed_body(&self, stream: StreamNo, arrival: Arrival) -> BodyRow {
+        let missing = || self.tables.miss(Table::Body, &key::counted(stream.0, arrival.0));
+        self.body(stream, arrival).unwrap_or_else(missing)
+    }
+
     /// True where another row bears out what is left of a damaged one.
     fn is_plausible(&self, stream: StreamNo, arrival: Arrival, row: &BodyRow) -> bool {
         let Some(Placed { n, place }) = row.placed else {
@@ -183,6 +189,11 @@ impl<'a, T: Tables> Context<'a, T> {
         let (stream, arrival) = key::from_locator(id.locator());
         match self.body(stream, arrival) {
             Some(row) if event_id(&row, stream, arrival) == id => Ok(Found { stream, arrival, row }),
+            // Its publish time may be what was damaged: the caller's word for it is as good.
+            Some(row) if row.damaged => {
+                let created_at = Timestamp::from_ms(id.published_ms());
+                Ok(Found { stream, arrival, row: BodyRow { created_at, ..row } })
+            }
             Some(_) | None => Err(Refused::EventNotFound.into()),
         }
     }

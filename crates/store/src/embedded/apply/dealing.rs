@@ -108,6 +108,12 @@ impl<T: Tables> Context<'_, T> {
         Some(delivery::decode(bytes).expect(READABLE))
     }
 
+    /// A delivery that another row points to.
+    pub(super) fn pointed_delivery(&self, queue: QueueNo, n: EntryNo) -> Delivery {
+        let missing = || self.tables.miss(Table::Delivery, &key::counted(queue.0, n.0));
+        self.delivery(queue, n).unwrap_or_else(missing).1
+    }
+
     /// The outcome of a delivery that is done with, and its event.
     pub(super) fn outcome(&self, queue: QueueNo, n: EntryNo) -> Option<(Arrival, Delivery)> {
         let bytes = self.tables.get(Table::Outcome, &key::counted(queue.0, n.0))?;

@@ -6,6 +6,8 @@
 mod append;
 mod claim;
 mod context;
+#[cfg(test)]
+mod cost;
 mod dealing;
 mod dedupe;
 mod delete;

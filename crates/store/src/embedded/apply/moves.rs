@@ -43,9 +43,9 @@ impl<T: Tables> Context<'_, T> {
             if !has_come(table, instant, self.now) {
                 break;
             }
-            let row = self.body(queue.stream, arrival).expect("an indexed delivery has an event");
+            let row = self.pointed_body(queue.stream, arrival);
             let n = row.placed.expect("an indexed delivery has a place").n;
-            let (_, before) = self.delivery(no, n).expect("an indexed delivery has a row");
+            let before = self.pointed_delivery(no, n);
             let after = before.apply(step, self.now, &queue.policy(&row));
             let after = after.expect("the index holds only what is due");
             self.save(no, (n, arrival), Some(&before), &after, progress);

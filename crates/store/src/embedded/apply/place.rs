@@ -27,7 +27,7 @@ impl<T: Tables> Context<'_, T> {
             }
             let (head, closed) = at.get_or_insert_with(|| (self.head(stream), self.closed_members(stream)));
             self.tables.delete(Table::Waiting, &key::timed(stream.0, due, arrival));
-            let mut row = self.body(stream, arrival).expect("a waiting event has a body");
+            let mut row = self.pointed_body(stream, arrival);
             match only {
                 Some(queue) => self.change_progress(queue, |progress| progress.lane_waiting -= 1),
                 None => head.waiting -= 1,

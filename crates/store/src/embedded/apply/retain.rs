@@ -75,9 +75,10 @@ impl<T: Tables> Context<'_, T> {
         (no, queue): (QueueNo, &QueueRow),
         arrival: Arrival,
     ) -> (EntryNo, Delivery) {
-        let row = self.body(queue.stream, arrival).expect("an indexed delivery has an event");
+        let row = self.pointed_body(queue.stream, arrival);
         let n = row.placed.expect("an indexed delivery has a place").n;
         let found = if table == Table::Delivery { self.delivery(no, n) } else { self.outcome(no, n) };
-        (n, found.expect("an indexed delivery has a row").1)
+        let missing = || self.tables.miss(table, &key::counted(no.0, n.0));
+        (n, found.unwrap_or_else(missing).1)
     }
 }

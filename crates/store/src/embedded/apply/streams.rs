@@ -91,7 +91,7 @@ impl<T: Tables> Context<'_, T> {
 
     fn entry_view(&self, no: StreamNo, value: Bytes, payload: bool) -> EntryView {
         let entry = EntryRow::decode(value).expect(READABLE);
-        let row = self.body(no, entry.arrival).expect("an entry has an event");
+        let row = self.pointed_body(no, entry.arrival);
         EntryView {
             place: entry.place,
             event: event_id(&row, no, entry.arrival),

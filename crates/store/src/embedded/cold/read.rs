@@ -68,8 +68,26 @@ impl ColdReader {
         let Some(stored) = &self.tables[table as usize] else { return Ok(None) };
         match stored.get(key).map_err(storage_error)? {
             Some(value) => checked(table, key, value.value()).map(Some),
-            None => Ok(None),
+            None => self.beside(table, key),
         }
+    }
+
+    /// The row of an event that is not under its key, because the bytes of the key were changed: then it
+    /// lies beside the key's place, and its checksum, which covers the key that it should have, is right.
+    /// Rows of other tables that are not there are missed by those that point to them.
+    fn beside(&self, table: Table, key: &[u8]) -> Reads<Option<Bytes>> {
+        if table != Table::Body {
+            return Ok(None);
+        }
+        for (from, to, order) in [(key, &[0xff; 12][..], Order::Rising), (&[], key, Order::Falling)] {
+            if let Some(row) = self.range(table, from, to, order)?.next()?
+                && let Some(found) = row::decode(table, key, row.raw())
+            {
+                tracing::error!("{}", damaged(table, row.key()));
+                return Ok(Some(Bytes::copy_from_slice(found)));
+            }
+        }
+        Ok(None)
     }
 
     /// The row under `key`, as it was written or not.
@@ -78,7 +96,9 @@ impl ColdReader {
     /// See [`ReadFailed`].
     pub(crate) fn find(&self, table: Table, key: &[u8]) -> Reads<Option<Kept>> {
         let Some(stored) = &self.tables[table as usize] else { return Ok(None) };
-        let Some(value) = stored.get(key).map_err(storage_error)? else { return Ok(None) };
+        let Some(value) = stored.get(key).map_err(storage_error)? else {
+            return Ok(self.beside(table, key)?.map(Kept::Whole));
+        };
         let kept = match row::decode(table, key, value.value()) {
             Some(row) => Kept::Whole(Bytes::copy_from_slice(row)),
             None => {
@@ -167,7 +187,16 @@ fn checked(table: Table, key: &[u8], value: &[u8]) -> Reads<Bytes> {
 }
 
 fn damaged(table: Table, key: &[u8]) -> StorageError {
+    row_error(table, key, "is not what was written")
+}
+
+/// What is said where a row that another points to is not there.
+pub(crate) fn missing_row(table: Table, key: &[u8]) -> StorageError {
+    row_error(table, key, "is missing")
+}
+
+fn row_error(table: Table, key: &[u8], what: &str) -> StorageError {
     let key: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-    let what = format!("the row {key} of table {table:?} is not what was written");
+    let what = format!("the row {key} of table {table:?} {what}");
     StorageError::DamagedRow { file: COLD_FILE.to_owned(), what }
 }
