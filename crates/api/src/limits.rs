@@ -97,7 +97,7 @@ pub const QUEUE_NAME_BYTES_MAX: usize = 128;
 pub const DESCRIPTION_BYTES_MAX: usize = 1_024;
 /// Longest reason of a pause, in bytes.
 pub const REASON_BYTES_MAX: usize = 1_024;
-/// Longest name of a stream or group on the Redis door, in bytes.
+/// Longest name of a stream, and of a group on the Redis door, in bytes.
 pub const STREAM_NAME_BYTES_MAX: usize = 512;
 /// Items of a list page by default.
 pub const PAGE_ITEMS_DEFAULT: u32 = 50;

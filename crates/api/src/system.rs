@@ -103,6 +103,16 @@ pub struct LimitsReply {
     pub header_bytes: u64,
     /// Longest error text that is kept.
     pub error_bytes: u64,
+    /// Longest name of a stream.
+    pub stream_name_bytes: u64,
+    /// Longest `dedupeKey`.
+    pub dedupe_key_bytes: u64,
+    /// Longest time for which one is remembered.
+    pub dedupe_window_seconds: u64,
+    /// Longest `Idempotency-Key`.
+    pub idempotency_key_bytes: u64,
+    /// How long one is remembered.
+    pub idempotency_seconds: u64,
     /// Most waiting claims of this node.
     pub waiters_per_node: u64,
     /// Most waiting claims of one key.

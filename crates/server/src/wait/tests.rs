@@ -15,7 +15,7 @@ use naven_store::model::Model;
 use naven_store::queue::{QueueRef, QueueSettings, StreamChanges};
 use naven_store::read::{Page, Read};
 use naven_store::reply::{OpError, OpReply, TxnReply};
-use naven_store::txn::{Append, Body, DeleteOp, Due, Form, GroupOp, OpKind, Target, Txn};
+use naven_store::txn::{Append, Body, DeleteOp, Due, Form, GroupOp, IdempotencySlot, OpKind, Target, Txn};
 use naven_store::{BoxFuture, Budget, Caps, Engine, Health, Hints, Tended, WaitSet};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -93,7 +93,11 @@ impl Bench {
     }
 
     async fn claim(&self, wait_ms: u64) -> Result<Ended, Failure> {
-        let want = Want { queue: named(), lease: None, max: 1, consumer: None, slot: None };
+        self.claim_in(None, wait_ms).await
+    }
+
+    async fn claim_in(&self, slot: Option<IdempotencySlot>, wait_ms: u64) -> Result<Ended, Failure> {
+        let want = Want { queue: named(), lease: None, max: 1, consumer: None, slot };
         self.waits.claim(want, Duration::from_millis(wait_ms), KeyId::from_bits(1)).await
     }
 
@@ -174,6 +178,26 @@ async fn a_lease_that_nobody_takes_goes_back() {
     bench.publish().await;
     drop(bench.claim_now().await);
     assert_eq!(bench.lease_left().await, LeaseLeft::GivenBack);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repeated_claims_lease_that_nobody_takes_stays() {
+    let bench = Bench::new().await;
+    bench.publish().await;
+    let slot = IdempotencySlot {
+        scope: Bytes::from_static(b"s"),
+        key: Bytes::from_static(b"k"),
+        fingerprint: [0; 32],
+    };
+    for replayed in [false, true] {
+        let ended = bench.claim_in(Some(slot.clone()), 10_000).await;
+        let Ok(Ended::Leased(mut leases)) = ended else { panic!("{ended:?}") };
+        assert_eq!((leases.are_replayed(), leases.take_grants().len()), (replayed, 1));
+        if !replayed {
+            leases.delivered();
+        }
+    }
+    assert_eq!(bench.lease_left().await, LeaseLeft::Held, "somebody is at work under the first answer");
 }
 
 #[tokio::test(start_paused = true)]

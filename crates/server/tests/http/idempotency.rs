@@ -5,7 +5,6 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::Factory;
-use crate::faulty::Fault;
 use crate::raw::{Answer, request_with};
 use crate::test_server::{TestServer, id_of};
 
@@ -186,19 +185,6 @@ pub(crate) async fn a_claim_whose_connection_was_cut_is_repeated(factory: Factor
         // same body with it.
         server.advance(86_400);
     }
-}
-
-pub(crate) async fn a_replayed_lease_is_not_given_back(factory: Factory) {
-    let server = server(factory).await;
-    server.publish("q", 1).await;
-    let body = json!({ "leaseSeconds": 900, "waitSeconds": 0 });
-    let first = server.post_once(CLAIM, "k", body.clone()).await.data();
-    // The engine answers the repetition when nobody listens any more.
-    server.engine.break_with(Fault::Late(100));
-    cut(&server, CLAIM, &body).await;
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    server.engine.heal();
-    assert_eq!(server.settle("ack", &first, json!({})).await.code(), 0, "somebody is at work under it");
 }
 
 /// Acks `claim`. Where the cut call gave its lease back only now, the key gives a new one.

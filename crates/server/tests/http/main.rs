@@ -101,7 +101,6 @@ macro_rules! every_case {
                 a_repeated_claim_gives_the_same_lease_while_it_lives,
                 a_repeated_claim_does_not_stand_in_line,
                 a_claim_whose_connection_was_cut_is_repeated,
-                a_replayed_lease_is_not_given_back,
                 a_repeated_creation_redrive_or_reset_changes_nothing,
                 keys_that_are_none_and_calls_that_take_none;
             lease_table: every_cell_that_has_a_verb, no_cell_is_forgotten;
@@ -135,6 +134,8 @@ macro_rules! every_case {
                 an_event_reaches_every_queue_of_its_stream,
                 a_stream_and_its_queues_are_shown,
                 entries_come_in_pages,
+                a_publish_wakes_the_waiters_of_every_queue,
+                a_stream_without_queues_keeps_its_events,
                 names_are_escaped_in_paths,
                 a_queue_begins_where_it_is_told,
                 a_queue_goes_back_and_forward,

@@ -1,5 +1,7 @@
 //! Streams with several queues.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::Factory;
@@ -151,13 +153,14 @@ pub(crate) async fn entries_come_in_pages(factory: Factory) {
     for (reverse, order) in [(false, [0, 1, 2, 3, 4]), (true, [4, 3, 2, 1, 0])] {
         let mut seen = Vec::new();
         let mut cursor = String::new();
-        for pages in 1.. {
+        for pages in 1..=3 {
             let page = entries(&format!("limit=2&reverse={reverse}{cursor}")).await;
             seen.extend(ids(&page, "streamId"));
             let Some(next) = page["nextCursor"].as_str() else {
                 assert_eq!(pages, 3);
                 break;
             };
+            assert!(pages < 3, "the third page is the last one");
             cursor = format!("&cursor={next}");
         }
         assert_eq!(seen, order.map(|at: usize| places[at].clone()), "reverse: {reverse}");
@@ -173,6 +176,37 @@ pub(crate) async fn entries_come_in_pages(factory: Factory) {
     // A publish to one queue is no entry of the stream.
     server.publish("mail", 9).await;
     assert_eq!(ids(&entries("").await, "streamId"), places);
+}
+
+pub(crate) async fn a_publish_wakes_the_waiters_of_every_queue(factory: Factory) {
+    let server = fan_out(factory).await;
+    let mut mail = server.begin_claim("mail", 30).await;
+    let mut audit = server.begin_claim("audit", 30).await;
+    server.until_waiting(2).await;
+    let began = Instant::now();
+    let event = publish(&server, "orders", 1).await;
+    for waiting in [&mut mail, &mut audit] {
+        let claim = waiting.answer().await.expect("a waiting claim is answered").data();
+        assert_eq!(claim["event"]["id"], event["id"]);
+    }
+    let took = began.elapsed();
+    println!("both woken {took:?} after the publish began");
+    assert!(took < Duration::from_millis(900), "by the hint, not by the look once a second: {took:?}");
+}
+
+pub(crate) async fn a_stream_without_queues_keeps_its_events(factory: Factory) {
+    let server = TestServer::start(factory).await;
+    server.queue("gone", json!({ "stream": "s" })).await;
+    server.call("DELETE", "/v1/event-queues/gone", None).await.data();
+    let event = publish(&server, "s", 1).await;
+    assert_eq!((&event["deliveries"], event.get("queue")), (&json!([]), None));
+    let path = format!("/v1/events/{}", id_of(&event));
+    assert_eq!(server.get(&path).await.data()["payload"], json!({ "n": 1 }));
+    let timeline = server.get(&format!("{path}/timeline")).await.data();
+    assert_eq!(timeline, json!({ "queue": null, "queueId": null, "items": [], "nextCursor": null }));
+    assert_eq!(server.get("/v1/streams/s").await.data()["queues"], 0);
+    server.queue("late", json!({ "stream": "s", "from": "start" })).await;
+    assert_eq!(server.claim("late", 30).await["event"]["id"], event["id"]);
 }
 
 pub(crate) async fn names_are_escaped_in_paths(factory: Factory) {
