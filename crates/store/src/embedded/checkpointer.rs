@@ -25,7 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How long the copying of a file rests between two pieces.
 const PIECE_AFTER: Duration = Duration::from_millis(5);
 /// A window that was closed, and what the cold store is of once it is written.
-pub(super) struct Job {
+pub(super) struct Checkpoint {
     pub(super) window: Arc<Window>,
     pub(super) applied: Applied,
 }
@@ -33,7 +33,7 @@ pub(super) struct Job {
 /// What the thread is asked.
 pub(super) enum Ask {
     /// Write this; everything in it is durable in the log.
-    Write(Job),
+    Write(Checkpoint),
     /// Write no more.
     Stop,
 }
@@ -66,7 +66,7 @@ impl Checkpointer {
         loop {
             let pause = if self.cold.is_compacting() { PIECE_AFTER } else { LOOK_EVERY };
             match asked.recv_timeout(pause) {
-                Ok(Ask::Write(job)) => self.write(job)?,
+                Ok(Ask::Write(checkpoint)) => self.write(checkpoint)?,
                 Ok(Ask::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -88,10 +88,10 @@ impl Checkpointer {
 
     /// Writes a window, and hands out a reader of what is there now. Where there is no room the window
     /// is given up: the tables take it back, and come again with what has changed meanwhile.
-    fn write(&mut self, job: Job) -> Result<(), StorageError> {
+    fn write(&mut self, checkpoint: Checkpoint) -> Result<(), StorageError> {
         let previous = self.upto();
-        let written = self.cold.write(&job.window, job.applied);
-        drop(job);
+        let written = self.cold.write(&checkpoint.window, checkpoint.applied);
+        drop(checkpoint);
         let is_stuck = match written {
             Ok(()) => {
                 self.closed.recycle_below(previous)?;

@@ -87,7 +87,7 @@ impl Embedded {
         let commit = start_commit(log, Arc::clone(&failed), health_in)?;
         let (requests, inbox) = mpsc::channel();
         let (hints, _) = broadcast::channel(HINTS_MAX);
-        let (checkpoints, jobs) = mpsc::channel();
+        let (checkpoints, asked) = mpsc::channel();
         let stamp = recovered.last.map_or(cold.applied().wall, |header| header.wall);
         let checkpointer = Checkpointer {
             cold,
@@ -95,7 +95,7 @@ impl Embedded {
             supply: Arc::clone(&supply),
             alarm: commit.alarm(),
         };
-        let checkpointer = checkpointer.start(jobs).map_err(thread_error)?;
+        let checkpointer = checkpointer.start(asked).map_err(thread_error)?;
         let lease_base = clocks.lease_base;
         let sequencer = Sequencer {
             requests: inbox,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use naven_core::{LeaseTime, Now};
 
-use super::checkpointer::{Ask, Job};
+use super::checkpointer::{Ask, Checkpoint};
 use super::cold::Applied;
 use super::layered::Layered;
 use super::log::{Commit, Committed, Lsn};
@@ -138,14 +138,14 @@ impl Checkpoints {
     /// Closes the window. It goes to the cold store once it is durable in the log: what is lost there
     /// must not be here.
     fn close_window(&self, tables: &mut Layered, commit: &Commit, at: Applied) {
-        let job = Job { window: tables.freeze(at), applied: at };
+        let checkpoint = Checkpoint { window: tables.freeze(at), applied: at };
         let thread = self.thread.clone();
         commit.when_durable(
             at.lsn,
             Box::new(move |committed| {
                 // Where the log has failed the engine goes down, and the log says what was.
                 if committed == Committed::Durable {
-                    drop(thread.send(Ask::Write(job)));
+                    drop(thread.send(Ask::Write(checkpoint)));
                 }
             }),
         );
