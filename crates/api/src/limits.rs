@@ -121,3 +121,5 @@ pub const CLAIM_EXPIRED_MAX: usize = 1_000;
 pub const TXN_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// How often a queue that has waiters is looked at without a hint, in milliseconds.
 pub const WAIT_LOOK_MS: u64 = 1_000;
+/// Longest piece of a backup, in bytes.
+pub const BACKUP_PIECE_BYTES: usize = 256 * 1024;

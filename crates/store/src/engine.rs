@@ -10,6 +10,7 @@ use std::time::Duration;
 use naven_api::QueueId;
 use tokio::sync::{broadcast, watch};
 
+use crate::backup::{Backup, BackupRefused};
 use crate::read::{Page, Read};
 use crate::reply::{OpError, TxnReply};
 use crate::txn::Txn;
@@ -46,6 +47,17 @@ pub trait Engine: Send + Sync + 'static {
     /// # Errors
     /// `Unavailable` where the engine has stopped.
     fn tend(&self, budget: Budget) -> BoxFuture<'_, Result<Tended, OpError>>;
+
+    /// Begins a backup of everything, while calls are served; one at a time.
+    ///
+    /// In the trait, with an answer of its own for engines that have none, because the door that
+    /// streams it knows its engine by the trait alone.
+    ///
+    /// # Errors
+    /// See [`BackupRefused`].
+    fn backup(&self) -> BoxFuture<'_, Result<Box<dyn Backup>, BackupRefused>> {
+        Box::pin(std::future::ready(Err(BackupRefused::Unsupported)))
+    }
 
     /// What this engine promises and can do.
     fn caps(&self) -> Caps;

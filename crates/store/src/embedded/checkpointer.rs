@@ -9,12 +9,14 @@
 //! store be lost, what was in it is replayed.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::cold::{Applied, Cold};
+use tokio::sync::oneshot;
+
+use super::cold::{Applied, Cold, ColdReader};
 use super::log::{Alarm, ClosedSegments, Lsn};
 use super::storage_error::StorageError;
 use super::supply::Supply;
@@ -30,10 +32,15 @@ pub(super) struct Checkpoint {
     pub(super) applied: Applied,
 }
 
+/// A reader, none where there is no cold store yet, and what it is of.
+pub(super) type ReadAnswer = (Option<Arc<ColdReader>>, Applied);
+
 /// What the thread is asked.
 pub(super) enum Ask {
     /// Write this; everything in it is durable in the log.
     Write(Checkpoint),
+    /// Hand out a reader of what is there now, and what it is of; it shares nothing with others.
+    Read { reply: oneshot::Sender<ReadAnswer> },
     /// Write no more.
     Stop,
 }
@@ -44,6 +51,8 @@ pub(super) struct Checkpointer {
     pub(super) closed: Arc<ClosedSegments>,
     pub(super) supply: Arc<Supply>,
     pub(super) alarm: Alarm,
+    /// Readers that are in others' hands.
+    pub(super) lent: Vec<Weak<ColdReader>>,
 }
 
 impl Checkpointer {
@@ -67,6 +76,7 @@ impl Checkpointer {
             let pause = if self.cold.is_compacting() { PIECE_AFTER } else { LOOK_EVERY };
             match asked.recv_timeout(pause) {
                 Ok(Ask::Write(checkpoint)) => self.write(checkpoint)?,
+                Ok(Ask::Read { reply }) => self.read(reply)?,
                 Ok(Ask::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -76,6 +86,11 @@ impl Checkpointer {
 
     /// Goes on with a smaller file, or begins one where it is time.
     fn compact(&mut self) -> Result<(), StorageError> {
+        self.lent.retain(|reader| reader.strong_count() > 0);
+        if !self.lent.is_empty() {
+            // A file that takes the place of another ends all readers of the old one.
+            return Ok(());
+        }
         if !self.cold.is_compacting() {
             return self.cold.begin_compaction();
         }
@@ -83,6 +98,15 @@ impl Checkpointer {
             self.supply.void();
             self.hand_out(self.supply.is_stuck())?;
         }
+        Ok(())
+    }
+
+    /// Lends a reader to whoever copies the store.
+    fn read(&mut self, reply: oneshot::Sender<ReadAnswer>) -> Result<(), StorageError> {
+        let reader = self.cold.reader()?.map(Arc::new);
+        self.lent.extend(reader.as_ref().map(Arc::downgrade));
+        // Whoever asked may have gone meanwhile.
+        drop(reply.send((reader, self.cold.applied())));
         Ok(())
     }
 

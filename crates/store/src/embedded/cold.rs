@@ -15,7 +15,7 @@ mod damage;
 mod file;
 mod read;
 mod reserve;
-mod row;
+pub(crate) mod row;
 mod write;
 
 use std::sync::Arc;

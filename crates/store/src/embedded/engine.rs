@@ -13,6 +13,7 @@ use naven_api::limits::WAIT_LOOK_MS;
 use naven_core::Now;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, oneshot, watch};
 
+use super::backup;
 use super::checkpointer::Checkpointer;
 use super::disk::{Disk, Site};
 use super::folder::{Folder, NewStore};
@@ -25,6 +26,7 @@ use super::request::{Outlet, Request, unavailable};
 use super::restore::Restored;
 use super::sequencer::{BATCH_BYTES_MAX, Clocks, Sequencer};
 use super::storage_error::StorageError;
+use crate::backup::{Backup, BackupRefused};
 use crate::clock::{Clock, Random};
 use crate::engine::{BoxFuture, Budget, Caps, Durability, Engine, Health, Hints, Tended, WaitSet};
 use crate::read::{Page, Read};
@@ -55,6 +57,7 @@ pub struct Embedded {
     hints: Mutex<Option<broadcast::Sender<QueueId>>>,
     health: watch::Receiver<Health>,
     disk: Arc<dyn Disk>,
+    backups: backup::Running,
     threads: Mutex<Vec<JoinHandle<()>>>,
     _lock: FolderLock,
 }
@@ -94,9 +97,18 @@ impl Embedded {
             closed: Arc::clone(commit.closed()),
             supply: Arc::clone(&supply),
             alarm: commit.alarm(),
+            lent: Vec::new(),
         };
         let checkpointer = checkpointer.start(asked).map_err(thread_error)?;
         let lease_base = clocks.lease_base;
+        let backups = backup::Running {
+            meta: folder.meta,
+            disk: Arc::clone(&disk),
+            closed: Arc::clone(commit.closed()),
+            durable: commit.durable_upto(),
+            checkpoints: checkpoints.clone(),
+            is_taken: Arc::default(),
+        };
         let sequencer = Sequencer {
             requests: inbox,
             tables,
@@ -122,6 +134,7 @@ impl Embedded {
             hints: Mutex::new(Some(hints)),
             health,
             disk,
+            backups,
             threads: Mutex::new(vec![thread, checkpointer]),
             _lock: folder.lock,
         })
@@ -196,6 +209,10 @@ impl Engine for Embedded {
                 .await
                 .unwrap_or(Err(OpError::Unavailable))
         })
+    }
+
+    fn backup(&self) -> BoxFuture<'_, Result<Box<dyn Backup>, BackupRefused>> {
+        Box::pin(backup::begin(&self.backups))
     }
 
     fn caps(&self) -> Caps {

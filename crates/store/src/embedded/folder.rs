@@ -7,6 +7,7 @@
 //! leaves a folder that is made anew, a crash after it one that opens. Whatever is found without a
 //! `meta` and is not such a leftover is left untouched.
 
+use super::backup::is_restore_cut_short;
 use super::disk::{Disk, DiskError, Site};
 use super::lock::{FolderLock, LOCK_FILE};
 use super::log::pool;
@@ -73,6 +74,10 @@ fn refuse_strangers(disk: &dyn Disk) -> Result<(), StorageError> {
             || name.strip_suffix(".new").is_some_and(|name| [META_FILE, SECRET_FILE].contains(&name))
     };
     let names = disk.list(LIST, "")?;
+    if is_restore_cut_short(&names) {
+        let why = "a restore into it was cut short: run it again".to_owned();
+        return Err(StorageError::NotOurs { why });
+    }
     if let Some(strange) = names.iter().find(|name| !own(name)) {
         let why = format!("there is no '{META_FILE}' in it, but there is '{strange}'");
         return Err(StorageError::NotOurs { why });

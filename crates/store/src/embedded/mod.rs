@@ -5,6 +5,7 @@
 //! log is replayed onto.
 
 mod apply;
+pub mod backup;
 mod checkpointer;
 mod cold;
 mod command;

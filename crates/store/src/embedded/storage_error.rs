@@ -9,8 +9,8 @@ use super::disk::DiskError;
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why a data folder cannot be opened or read. The command line ends with 65 for `NotOurs`,
-/// `Newer`, `Older`, `OpenToOthers`, `Damage`, `DamagedRow`
-/// and `Record`, 73 for `NoRoom`, 74 for `Disk`, 75 for `InUse`.
+/// `NotEmpty`, `Newer`, `Older`, `OpenToOthers`, `Damage`, `DamagedRow` and `Record`, 73 for `NoRoom`, 74
+/// for `Disk`, 75 for `InUse`.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
     /// Group or others may write to the folder.
@@ -26,6 +26,12 @@ pub enum StorageError {
     NotOurs {
         /// What was found.
         why: String,
+    },
+    /// A store is to be made in it, and there is something there already; it was not touched.
+    #[error("it is not empty: there is '{found}'")]
+    NotEmpty {
+        /// What was found.
+        found: String,
     },
     /// A newer version wrote this; nothing was touched.
     #[error("'{file}' has format {found}, and this version knows formats up to {known}")]

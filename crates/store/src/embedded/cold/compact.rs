@@ -77,8 +77,8 @@ fn piece(
     while bytes < piece_bytes
         && let Some(row) = rows.next()?
     {
-        bytes += row.key().len() + row.raw().len();
-        piece.push((row.key().to_vec(), row.raw().to_vec()));
+        bytes += row.key().len() + row.stored().len();
+        piece.push((row.key().to_vec(), row.stored().to_vec()));
     }
     Ok(piece)
 }

@@ -81,7 +81,7 @@ impl ColdReader {
         }
         for (from, to, order) in [(key, &[0xff; 12][..], Order::Rising), (&[], key, Order::Falling)] {
             if let Some(row) = self.range(table, from, to, order)?.next()?
-                && let Some(found) = row::decode(table, key, row.raw())
+                && let Some(found) = row::decode(table, key, row.stored())
             {
                 tracing::error!("{}", damaged(table, row.key()));
                 return Ok(Some(Bytes::copy_from_slice(found)));
@@ -117,6 +117,18 @@ impl ColdReader {
         let rows = match &self.tables[table as usize] {
             Some(stored) if from < to => Some(stored.range(from..to).map_err(storage_error)?),
             Some(_) | None => None,
+        };
+        Ok(ColdRows { table, order, rows })
+    }
+
+    /// All rows of a table.
+    ///
+    /// # Errors
+    /// See [`ReadFailed`].
+    pub(crate) fn all(&self, table: Table, order: Order) -> Reads<ColdRows> {
+        let rows = match &self.tables[table as usize] {
+            Some(stored) => Some(stored.range::<&[u8]>(..).map_err(storage_error)?),
+            None => None,
         };
         Ok(ColdRows { table, order, rows })
     }
@@ -165,8 +177,13 @@ impl ColdRow {
         self.key.value()
     }
 
-    /// Its value as it lies there, checksum included.
-    pub(super) fn raw(&self) -> &[u8] {
+    /// Its table.
+    pub(crate) fn table(&self) -> Table {
+        self.table
+    }
+
+    /// Its value, checksum and all, unchecked.
+    pub(crate) fn stored(&self) -> &[u8] {
         self.value.value()
     }
 

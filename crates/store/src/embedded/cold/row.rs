@@ -26,7 +26,7 @@ pub(super) fn encode(table: Table, key: &[u8], row: &[u8], value: &mut Vec<u8>) 
 }
 
 /// The row in a value; none where it is not what was written.
-pub(super) fn decode<'v>(table: Table, key: &[u8], value: &'v [u8]) -> Option<&'v [u8]> {
+pub(crate) fn decode<'v>(table: Table, key: &[u8], value: &'v [u8]) -> Option<&'v [u8]> {
     let (crc, row) = value.split_at_checked(CRC_BYTES)?;
     (checksum(table, key, row).to_le_bytes() == *crc).then_some(row)
 }

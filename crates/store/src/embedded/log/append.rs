@@ -188,8 +188,9 @@ impl Log {
         let payload = RollTo { number, len: next.len }.encode();
         let (kind, lsn) = (BatchKind::Roll, self.next);
         self.write(&[Batch { kind, lsn, count: 0, wall, lease, payload }])?;
+        let (end, after) = (self.next, next.clone());
         let old = std::mem::replace(&mut self.active, Active { segment: next, file, at: 0 });
-        self.closed.push(Closed { segment: old.segment, end: self.next });
+        self.closed.push(Closed { segment: old.segment, end }, after);
         Ok(true)
     }
 }

@@ -1,7 +1,8 @@
 //! Segments that are no longer written.
 //!
-//! Lives here: reading them again, and giving them back once the cold store covers them. Not
-//! here: the segment that is being written (`append.rs`).
+//! Lives here: reading them again, giving them back once the cold store covers them, and pins, which
+//! keep them for whoever copies the log. Not here: the segment that is being written (`append.rs`),
+//! and the copying (`copy.rs`).
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,33 +29,98 @@ pub struct ClosedSegments {
     disk: Arc<dyn Disk>,
     store: StoreId,
     pool: Arc<Pool>,
-    segments: Mutex<VecDeque<Closed>>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    segments: VecDeque<Closed>,
+    /// The one that is being written.
+    active: Segment,
+    /// Who needs the log, and from which LSN on, itself included.
+    pins: Vec<(u64, Lsn)>,
+    next_pin: u64,
+}
+
+/// Keeps the log from an LSN on, until it is dropped.
+#[derive(Debug)]
+pub struct Pin {
+    closed: Arc<ClosedSegments>,
+    number: u64,
+}
+
+impl Pin {
+    /// Only what holds anything at or after `from` is needed from here on.
+    pub fn raise_to(&self, from: Lsn) {
+        let mut state = self.closed.state();
+        if let Some((_, kept)) = state.pins.iter_mut().find(|(number, _)| *number == self.number) {
+            *kept = from;
+        }
+    }
+
+    /// False once the disk was full: serving goes before copying, so the log was not kept for this.
+    pub fn is_held(&self) -> bool {
+        self.closed.state().pins.iter().any(|(number, _)| *number == self.number)
+    }
+}
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        self.closed.state().pins.retain(|(number, _)| *number != self.number);
+    }
 }
 
 impl std::fmt::Debug for ClosedSegments {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ClosedSegments").field("segments", &self.segments).finish_non_exhaustive()
+        f.debug_struct("ClosedSegments").field("state", &self.state).finish_non_exhaustive()
     }
 }
 
 impl ClosedSegments {
-    pub(super) fn new(disk: Arc<dyn Disk>, store: StoreId, pool: Arc<Pool>, found: Vec<Closed>) -> Self {
-        Self { disk, store, pool, segments: Mutex::new(found.into()) }
+    pub(super) fn new(
+        disk: Arc<dyn Disk>,
+        store: StoreId,
+        pool: Arc<Pool>,
+        found: Vec<Closed>,
+        active: Segment,
+    ) -> Self {
+        let state = State { segments: found.into(), active, pins: Vec::new(), next_pin: 0 };
+        Self { disk, store, pool, state: Mutex::new(state) }
     }
 
-    pub(super) fn push(&self, closed: Closed) {
-        self.segments().push_back(closed);
+    /// The log goes on in `next`.
+    pub(super) fn push(&self, closed: Closed, next: Segment) {
+        let mut state = self.state();
+        state.segments.push_back(closed);
+        state.active = next;
+    }
+
+    /// Keeps everything that is there now, until the pin is raised or dropped, or the disk is full.
+    pub fn pin(self: &Arc<Self>) -> Pin {
+        let mut state = self.state();
+        let number = state.next_pin;
+        state.next_pin += 1;
+        state.pins.push((number, 0));
+        Pin { closed: Arc::clone(self), number }
+    }
+
+    /// The segment to begin with for whoever wants all that comes after `lsn`: it begins at or before
+    /// that.
+    pub(super) fn first_after(&self, lsn: Lsn) -> Segment {
+        let state = self.state();
+        let closed = state.segments.iter().find(|closed| closed.end > lsn);
+        closed.map_or_else(|| state.active.clone(), |closed| closed.segment.clone())
     }
 
     /// Up to which LSN, itself included, everything is in closed segments; 0 where nothing is.
     pub fn upto(&self) -> Lsn {
-        self.segments().back().map_or(0, |closed| closed.end - 1)
+        self.state().segments.back().map_or(0, |closed| closed.end - 1)
     }
 
     /// Bytes of closed segments that hold anything at or after `from`.
     pub fn bytes_from(&self, from: Lsn) -> u64 {
-        let segments = self.segments();
-        segments.iter().filter(|closed| closed.end > from).map(|closed| closed.segment.len).sum()
+        let state = self.state();
+        state.segments.iter().filter(|closed| closed.end > from).map(|closed| closed.segment.len).sum()
     }
 
     /// True where the disk is full: giving segments back would help.
@@ -72,7 +138,7 @@ impl ClosedSegments {
     /// `Damage`, also where `from` is not there any more; `Record` where `replay` refuses; `Disk`.
     pub fn read(&self, from: Lsn, upto: Lsn, replay: &mut Replay<'_>) -> Result<Lsn, StorageError> {
         let segments: Vec<Closed> =
-            self.segments().iter().filter(|closed| closed.end > from).cloned().collect();
+            self.state().segments.iter().filter(|closed| closed.end > from).cloned().collect();
         let mut next = from;
         for closed in segments {
             let file = self.disk.open(Site("segment.open"), &closed.segment.name)?;
@@ -106,23 +172,29 @@ impl ClosedSegments {
     }
 
     /// Gives back every segment that holds nothing after `lsn`, which a durable checkpoint must
-    /// cover. The newest closed one stays: it is what says where the segment after it begins.
-    /// Answers how many went.
+    /// cover, and that no pin keeps. The newest closed one stays: it is what says where the segment
+    /// after it begins. On a full disk pins keep nothing any more. Answers how many went.
     ///
     /// # Errors
     /// Whatever the file system says.
     pub fn recycle_below(&self, lsn: Lsn) -> DiskResult<usize> {
-        let mut segments = self.segments();
-        let old = segments.iter().take(segments.len().saturating_sub(1));
-        let count = old.take_while(|closed| closed.end <= lsn.saturating_add(1)).count();
-        let gone: Vec<Segment> = segments.drain(..count).map(|closed| closed.segment).collect();
-        drop(segments);
+        let is_full = self.pool.is_full();
+        let mut state = self.state();
+        if is_full {
+            state.pins.clear();
+        }
+        let pinned = state.pins.iter().map(|(_, from)| *from).min().unwrap_or(Lsn::MAX);
+        let end_max = lsn.saturating_add(1).min(pinned);
+        let old = state.segments.iter().take(state.segments.len().saturating_sub(1));
+        let count = old.take_while(|closed| closed.end <= end_max).count();
+        let gone: Vec<Segment> = state.segments.drain(..count).map(|closed| closed.segment).collect();
+        drop(state);
         self.pool.give_back(&gone)?;
         Ok(count)
     }
 
-    fn segments(&self) -> MutexGuard<'_, VecDeque<Closed>> {
-        self.segments.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

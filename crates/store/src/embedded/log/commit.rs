@@ -115,7 +115,29 @@ impl Alarm {
     }
 }
 
+/// Says how far a log is durable, from outside.
+#[derive(Clone)]
+pub struct DurableUpto(Arc<Shared>);
+
+impl DurableUpto {
+    /// Up to which LSN, itself included, everything is durable; whatever was answered is.
+    pub fn lsn(&self) -> Lsn {
+        self.0.durable.load(Ordering::Acquire)
+    }
+}
+
+impl std::fmt::Debug for DurableUpto {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("DurableUpto").field(&self.lsn()).finish()
+    }
+}
+
 impl Commit {
+    /// For whoever copies the log.
+    pub fn durable_upto(&self) -> DurableUpto {
+        DurableUpto(Arc::clone(&self.shared))
+    }
+
     /// For whoever finds that the engine cannot go on.
     pub fn alarm(&self) -> Alarm {
         Alarm(Arc::clone(&self.shared))

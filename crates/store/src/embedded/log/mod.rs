@@ -19,6 +19,7 @@ pub mod append;
 pub mod batch;
 pub mod closed;
 pub mod commit;
+pub(in crate::embedded) mod copy;
 pub mod pool;
 pub mod recover;
 mod scan;
@@ -29,6 +30,6 @@ mod window;
 
 pub use append::{AppendError, Log};
 pub use batch::{Batch, BatchHeader, BatchKind, FIRST_LSN, Lsn};
-pub use closed::ClosedSegments;
-pub use commit::{Alarm, Commit, CommitFailed, Committed, Then};
+pub use closed::{ClosedSegments, Pin};
+pub use commit::{Alarm, Commit, CommitFailed, Committed, DurableUpto, Then};
 pub use recover::{Recovered, Replay};

@@ -109,7 +109,8 @@ impl Log {
         let older = older.iter().map(|segment| Closed { segment: segment.clone(), end: start.lsn });
         let closed: Vec<Closed> = older.chain(walk.closed).collect();
         let pool = Arc::new(pool);
-        let closed = ClosedSegments::new(Arc::clone(&disk), meta.store, Arc::clone(&pool), closed);
+        let (to_pool, now) = (Arc::clone(&pool), active.segment.clone());
+        let closed = ClosedSegments::new(Arc::clone(&disk), meta.store, to_pool, closed, now);
         let recovered = Recovered {
             last: walk.last,
             next_lsn: walk.next,

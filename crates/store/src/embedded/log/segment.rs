@@ -72,6 +72,18 @@ impl Segment {
         Self { number, name: format!("{LOG_FOLDER}/{number}.big"), len }
     }
 
+    /// The one to which a roll of a log leads whose segments are `ordinary` bytes long.
+    pub(super) fn rolled_to(to: RollTo, ordinary: u64) -> Self {
+        let kind = if to.len == ordinary { "seg" } else { "big" };
+        Self { number: to.number, name: format!("{LOG_FOLDER}/{}.{kind}", to.number), len: to.len }
+    }
+
+    /// The one with this number and length; none where no segment has that length.
+    pub(in crate::embedded) fn of_length(number: SegmentNumber, len: u64, ordinary: u64) -> Option<Self> {
+        let segment = Self::rolled_to(RollTo { number, len }, ordinary);
+        segment.has_right_length(ordinary).then_some(segment)
+    }
+
     /// The segment with this file name, of which the length is not known yet.
     fn named(file: &str) -> Option<Self> {
         let digits = file.strip_suffix(".seg").or_else(|| file.strip_suffix(".big"))?;
