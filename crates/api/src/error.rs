@@ -72,6 +72,8 @@ codes! {
     LeaseSettled = 40902, "lease_settled";
     /// The name belongs to another queue.
     NameTaken = 40903, "name_taken";
+    /// One of these is under way already, and there is one at a time.
+    OperationRunning = 40906, "operation_running";
     /// The queue or stream holds events that are not done, and `force` was not given.
     QueueNotEmpty = 40907, "queue_not_empty";
     /// The thing is not in a state that allows this.
@@ -110,6 +112,7 @@ impl ErrorCode {
     pub const fn is_retryable(self) -> bool {
         match self {
             Self::RequestTimeout
+            | Self::OperationRunning
             | Self::TooManyWaiters
             | Self::StorageUnavailable
             | Self::Draining

@@ -183,6 +183,20 @@ impl Thing<'_> {
     }
 }
 
+impl Caller {
+    /// Lets through who may do this to everything.
+    ///
+    /// # Errors
+    /// 40101 where the key lacks the scope, or reaches some queues only.
+    pub fn may_everywhere(&self, scope: Scope) -> Result<(), Failure> {
+        self.may(scope, Thing::Nothing)?;
+        if self.reaches_all() {
+            return Ok(());
+        }
+        Err(Failure::new(ErrorCode::KeyInvalid, "the key does not reach every queue"))
+    }
+}
+
 /// The stored keys, as they were at the start.
 #[derive(Debug, Default)]
 pub struct KeyRing {

@@ -1,6 +1,7 @@
 //! The HTTP door: the contract of `/v1`, one file for each group of routes.
 
 mod answer;
+mod backup;
 mod body;
 mod claim;
 mod dead_letter;

@@ -16,13 +16,15 @@ use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::schema::{Schema, SchemaType, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{
-    Array, Components, ComponentsBuilder, Content, HttpMethod, InfoBuilder, ObjectBuilder, OneOfBuilder,
-    OpenApiBuilder, PathItem, PathsBuilder, Ref, RefOr, Required, ResponseBuilder,
+    Array, Components, ComponentsBuilder, Content, HttpMethod, InfoBuilder, KnownFormat, ObjectBuilder,
+    OneOfBuilder, OpenApiBuilder, PathItem, PathsBuilder, Ref, RefOr, Required, ResponseBuilder,
+    SchemaFormat,
 };
 
 use super::routes::{Data, Kind, Need, Parameter, Route, every};
 
 const JSON: &str = "application/json";
+const OCTETS: &str = "application/octet-stream";
 const BEARER: &str = "bearer";
 
 /// `GET /openapi.json`: the document itself, without an envelope.
@@ -96,8 +98,10 @@ fn operation(route: &Route) -> Operation {
     }
     for answers in route.answers {
         let response = ResponseBuilder::new().description(answers.about);
-        operation = operation
-            .response(answers.status, response.content(JSON, Content::new(Some(data(&answers.data)))));
+        operation = operation.response(
+            answers.status,
+            response.content(media_type(&answers.data), Content::new(Some(data(&answers.data)))),
+        );
     }
     for (status, codes) in errors_of(route) {
         let about: Vec<String> = codes.iter().map(ToString::to_string).collect();
@@ -191,6 +195,18 @@ fn data(data: &Data) -> Schema {
             enveloped(list(name).property("nextCursor", cursor).required("nextCursor").into())
         }
         Data::Raw => ObjectBuilder::new().into(),
+        Data::Bytes => {
+            let binary = SchemaFormat::KnownFormat(KnownFormat::Binary);
+            ObjectBuilder::new().schema_type(Type::String).format(Some(binary)).into()
+        }
+    }
+}
+
+/// Everything but a backup is JSON.
+fn media_type(data: &Data) -> &'static str {
+    match data {
+        Data::Of(_) | Data::OrNull(_) | Data::ListOf(_) | Data::ItemsOf(_) | Data::Raw => JSON,
+        Data::Bytes => OCTETS,
     }
 }
 

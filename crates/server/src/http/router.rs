@@ -10,7 +10,8 @@ use axum::routing::{delete, get, post};
 use naven_api::ErrorCode;
 
 use super::{
-    claim, dead_letter, event, group, health, openapi, publish, queue, settle, stream, system, timeline,
+    backup, claim, dead_letter, event, group, health, openapi, publish, queue, settle, stream, system,
+    timeline,
 };
 use crate::failure::Failure;
 use crate::node::Node;
@@ -45,6 +46,7 @@ pub(super) fn router(node: Arc<Node>) -> Router {
         .route("/v1/dead-letters", get(dead_letter::of_any))
         .route("/v1/me", get(system::me))
         .route("/v1/system", get(system::system))
+        .route("/v1/system/backup", get(backup::backup))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/openapi.json", get(openapi::document))

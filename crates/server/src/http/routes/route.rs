@@ -60,6 +60,8 @@ pub(in crate::http) enum Data {
     ItemsOf(&'static str),
     /// The whole answer is a document of its own.
     Raw,
+    /// The whole answer is bytes, streamed, and no JSON.
+    Bytes,
 }
 
 pub(super) const fn optional(name: &'static str, about: &'static str, kind: Kind) -> Parameter {

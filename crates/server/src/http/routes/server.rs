@@ -31,6 +31,16 @@ pub(super) const ROUTES: &[Route] = &[
     },
     Route {
         method: "GET",
+        path: "/v1/system/backup",
+        summary: "Stream a backup of everything; needs a key that reaches every queue",
+        scope: ADMIN,
+        query: &[],
+        body: None,
+        answers: &ok(Data::Bytes, "A backup; one that breaks off before its end mark is none"),
+        errors: &[ErrorCode::UnknownField, ErrorCode::OperationRunning, ErrorCode::Draining],
+    },
+    Route {
+        method: "GET",
         path: "/healthz",
         summary: "Whether the process turns its loop",
         scope: None,
