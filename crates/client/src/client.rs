@@ -19,6 +19,9 @@ use crate::error::Error;
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest time to open a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Longest time without a byte of an answer, for calls that have no limit as a whole: above that of
+/// any other.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(120);
 /// Idle connections are dropped before the server drops them (60 s): a request sent into one that
 /// is just being closed would fail without an answer.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -87,6 +90,7 @@ impl Client {
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
             .connect_timeout(CONNECT_TIMEOUT)
+            .read_timeout(SILENCE_TIMEOUT)
             .pool_idle_timeout(POOL_IDLE_TIMEOUT)
             .build()
             .map_err(|error| setup(format!("no client can be made: {error}")))?;
@@ -132,6 +136,11 @@ impl Client {
         }
     }
 
+    /// Begins a call that may take as long as it does; what comes back is read by the caller.
+    pub(crate) async fn begin(&self, path: &[&str]) -> Result<reqwest::Response, Error> {
+        self.http.get(self.url(path, &[])).send().await.map_err(Error::from_transport)
+    }
+
     fn url(&self, path: &[&str], query: &[(&str, String)]) -> Url {
         let mut url = self.base.clone();
         url.path_segments_mut()
@@ -153,7 +162,11 @@ fn literal(part: &str) -> &str {
 }
 
 async fn exchange(request: RequestBuilder) -> Result<(u16, HeaderMap, Vec<u8>), Error> {
-    let mut response = request.send().await.map_err(Error::from_transport)?;
+    read_whole(request.send().await.map_err(Error::from_transport)?).await
+}
+
+/// Status, headers and body of an answer that is not long.
+pub(crate) async fn read_whole(mut response: reqwest::Response) -> Result<(u16, HeaderMap, Vec<u8>), Error> {
     let status = response.status().as_u16();
     let headers = response.headers().clone();
     let mut body = Vec::new();

@@ -25,6 +25,7 @@
 //! comes together with the server's own TLS.
 
 mod answer;
+mod backup;
 mod claim;
 mod client;
 mod error;
@@ -37,6 +38,7 @@ mod settle;
 mod stream;
 mod system;
 
+pub use backup::BackupStream;
 pub use client::Client;
 pub use error::{ApiError, Code, Error};
 pub use event::{DeadLetter, Event};
