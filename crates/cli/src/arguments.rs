@@ -4,9 +4,11 @@
 
 use clap::{Parser, Subcommand};
 
+use crate::backup::BackupArgs;
 use crate::claim::ClaimArgs;
 use crate::key::KeyCommand;
 use crate::publish::PublishArgs;
+use crate::restore::RestoreArgs;
 use crate::settings::ServerArgs;
 use crate::settle::{AckArgs, NackArgs};
 use crate::smoke::SmokeArgs;
@@ -47,4 +49,8 @@ pub(crate) enum Command {
     Ack(AckArgs),
     /// Say that an attempt at an event failed.
     Nack(NackArgs),
+    /// Take a backup of a running server: everything that was answered before its end.
+    Backup(BackupArgs),
+    /// Make a data folder of a backup.
+    Restore(RestoreArgs),
 }

@@ -6,6 +6,9 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use naven_store::embedded::backup::BackupError;
+use naven_store::embedded::storage_error::StorageError;
+
 /// Why the process ends otherwise than well. The numbers are those of `sysexits.h` where it has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -23,6 +26,37 @@ pub(crate) enum Exit {
     Storage = 74,
     /// Another process uses the data folder.
     InUse = 75,
+}
+
+impl Exit {
+    /// How a data folder that cannot be opened ends the process.
+    pub(crate) fn of_storage(error: &StorageError) -> Self {
+        match error {
+            StorageError::NotOurs { .. }
+            | StorageError::NotEmpty { .. }
+            | StorageError::Newer { .. }
+            | StorageError::Older { .. }
+            | StorageError::OpenToOthers { .. }
+            | StorageError::Damage { .. }
+            | StorageError::DamagedRow { .. }
+            | StorageError::Record { .. } => Self::NotOurs,
+            StorageError::NoRoom(_) => Self::NoRoom,
+            StorageError::Disk(_) | StorageError::Closed => Self::Storage,
+            StorageError::InUse => Self::InUse,
+        }
+    }
+
+    /// How a backup that cannot be taken ends the process.
+    pub(crate) fn of_backup(error: &BackupError) -> Self {
+        match error {
+            BackupError::NotABackup { .. }
+            | BackupError::OtherFormat { .. }
+            | BackupError::Damaged { .. }
+            | BackupError::CutShort { .. } => Self::NotOurs,
+            BackupError::Store(StorageError::Disk(error)) if error.is_no_room() => Self::NoRoom,
+            BackupError::Store(error) => Self::of_storage(error),
+        }
+    }
 }
 
 /// An error and the exit code that it ends the process with.

@@ -3,6 +3,7 @@
 //! Lives here: the way from arguments to a command to an exit code. Not here: what the commands do.
 
 mod arguments;
+mod backup;
 mod claim;
 mod config_file;
 mod connection;
@@ -13,7 +14,9 @@ mod exit;
 mod key;
 mod logs;
 mod print;
+mod progress;
 mod publish;
+mod restore;
 mod secret_file;
 mod serve;
 mod settings;
@@ -63,6 +66,8 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Claim(args) => as_client(log, claim::run(args)),
         Command::Ack(args) => as_client(log, settle::ack(args)),
         Command::Nack(args) => as_client(log, settle::nack(args)),
+        Command::Backup(args) => as_client(log, backup::run(args)),
+        Command::Restore(args) => as_client(log, restore::run(args)),
     }
 }
 

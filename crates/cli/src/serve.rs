@@ -11,7 +11,6 @@ use anyhow::{Context, anyhow};
 use naven_server::auth::BearerKey;
 use naven_server::{Running, Server, ServerConfig, ServerLimits, StartError, SystemClock, SystemRandom};
 use naven_store::embedded::disk::RealDisk;
-use naven_store::embedded::storage_error::StorageError;
 use naven_store::embedded::{Embedded, Options};
 use naven_store::{Engine, Health};
 use tracing::{error, info, warn};
@@ -142,26 +141,11 @@ async fn open_engine(settings: &Settings) -> Result<Arc<dyn Engine>, Failure> {
     };
     let opened = tokio::task::spawn_blocking(open).await.context("the thread that opens the data folder")?;
     let engine = opened.map_err(|error| {
-        let exit = exit_of(&error);
+        let exit = Exit::of_storage(&error);
         let error = anyhow::Error::new(error).context(format!("data folder {}", settings.data.display()));
         Failure::new(exit, error)
     })?;
     Ok(Arc::new(engine))
-}
-
-fn exit_of(error: &StorageError) -> Exit {
-    match error {
-        StorageError::NotOurs { .. }
-        | StorageError::Newer { .. }
-        | StorageError::Older { .. }
-        | StorageError::OpenToOthers { .. }
-        | StorageError::Damage { .. }
-        | StorageError::DamagedRow { .. }
-        | StorageError::Record { .. } => Exit::NotOurs,
-        StorageError::NoRoom(_) => Exit::NoRoom,
-        StorageError::Disk(_) | StorageError::Closed => Exit::Storage,
-        StorageError::InUse => Exit::InUse,
-    }
 }
 
 fn parse_key(key: &Secret) -> Result<BearerKey, Failure> {

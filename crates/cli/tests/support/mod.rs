@@ -11,6 +11,6 @@ mod ended;
 mod http;
 mod server;
 
-pub(crate) use ended::{Ended, run, run_with_input};
+pub(crate) use ended::{Ended, naven, run, run_with_input};
 pub(crate) use http::{Answer, Http};
 pub(crate) use server::{Naven, Start, key};
