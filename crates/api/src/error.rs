@@ -70,7 +70,7 @@ codes! {
     LeaseLost = 40901, "lease_lost";
     /// This token already settled the event the other way.
     LeaseSettled = 40902, "lease_settled";
-    /// The name belongs to another queue.
+    /// The name belongs to another queue, or to a stream.
     NameTaken = 40903, "name_taken";
     /// One of these is under way already, and there is one at a time.
     OperationRunning = 40906, "operation_running";

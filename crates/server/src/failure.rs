@@ -132,7 +132,10 @@ impl From<Refused> for Failure {
                 "this Idempotency-Key came before with another request: a new request needs a new key",
             ),
             Refused::EventNotFound => (ErrorCode::EventNotFound, "no such event"),
-            Refused::NameTaken => (ErrorCode::NameTaken, "a queue of this name exists"),
+            Refused::NameTaken => (
+                ErrorCode::NameTaken,
+                "a queue of this name exists, or a stream, which a queue can join by naming it as stream",
+            ),
             Refused::NotEmpty => (
                 ErrorCode::QueueNotEmpty,
                 "it holds events that are not done: settle them, or delete with ?force=true",

@@ -83,6 +83,8 @@ pub(crate) async fn an_event_reaches_every_queue_of_its_stream(factory: Factory)
 pub(crate) async fn a_stream_and_its_queues_are_shown(factory: Factory) {
     let server = fan_out(factory).await;
     server.queue("own", json!({ "dedupeWindowSeconds": 7 })).await;
+    let taken = server.post("/v1/event-queues", json!({ "name": "orders" })).await;
+    assert_eq!(taken.code(), 40_903, "its own stream would bear a name that is taken");
     let empty = server.get("/v1/streams/orders").await.data();
     let picture = json!({
         "name": "orders", "retention": "trim", "dedupeWindowSeconds": 300, "length": 0, "firstId": null,
