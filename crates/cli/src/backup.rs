@@ -79,7 +79,7 @@ pub(crate) async fn run(args: BackupArgs) -> Result<(), Failure> {
 }
 
 enum Target {
-    File(Passing),
+    File(Box<Passing>),
     Folder(Box<Made>),
 }
 
@@ -89,7 +89,7 @@ impl Target {
         if ends_as_folder || path.is_dir() {
             return Ok(Self::Folder(Box::new(Made::begin(path)?)));
         }
-        Ok(Self::File(Passing::open(path)?))
+        Ok(Self::File(Box::new(Passing::open(path)?)))
     }
 
     fn take(&mut self, bytes: &[u8]) -> Result<(), Failure> {

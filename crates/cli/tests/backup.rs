@@ -139,7 +139,7 @@ fn a_backup_under_load_is_restored_with_all_that_was_answered_before_its_end() {
         };
         let restored = serve(&data);
         let is_there: Vec<bool> =
-            answered.iter().map(|(_, id)| missing(&restored, &[id.clone()]) == 0).collect();
+            answered.iter().map(|(_, id)| missing(&restored, std::slice::from_ref(id)) == 0).collect();
         assert!(is_there[..before].iter().all(|is_there| *is_there), "answered before the command began");
         // The process ends a little later than the backup: what came in between may be missing, but never
         // anything that was answered before something that is there.

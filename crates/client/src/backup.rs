@@ -29,7 +29,7 @@ impl Client {
             return Ok(BackupStream { response });
         }
         let (status, headers, body) = read_whole(response).await?;
-        answer::read::<IgnoredAny>(status, &headers, &body)?;
+        answer::read::<IgnoredAny>(status, &headers, &body, answer::Partly::IsFailure)?;
         Err(Error::Decode { status, why: "a failure without a code".to_owned() })
     }
 }

@@ -138,7 +138,7 @@ impl Layered {
 
     /// The answer of a read of the cold store, from a newer reader where the present one is stale; none
     /// where there is no cold store.
-    fn from_cold<R>(&self, read: impl Fn(&ColdReader) -> Reads<Option<R>>) -> Option<R> {
+    fn asked_of_cold<R>(&self, read: impl Fn(&ColdReader) -> Reads<Option<R>>) -> Option<R> {
         loop {
             let cold = self.cold.borrow().clone()?;
             match read(&cold) {
@@ -240,7 +240,7 @@ impl Tables for Layered {
             return self.resident.get(table, key);
         }
         let said = self.said(table, key);
-        said.map_or_else(|| self.from_cold(|cold| cold.get(table, key)), Clone::clone)
+        said.map_or_else(|| self.asked_of_cold(|cold| cold.get(table, key)), Clone::clone)
     }
 
     fn find(&self, table: Table, key: &[u8]) -> Option<Kept> {
@@ -248,7 +248,7 @@ impl Tables for Layered {
             return self.resident.find(table, key);
         }
         let said = self.said(table, key).map(|row| row.clone().map(Kept::Whole));
-        said.unwrap_or_else(|| self.from_cold(|cold| cold.find(table, key)))
+        said.unwrap_or_else(|| self.asked_of_cold(|cold| cold.find(table, key)))
     }
 
     fn miss(&self, table: Table, key: &[u8]) -> ! {
