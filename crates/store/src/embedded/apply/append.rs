@@ -6,9 +6,11 @@ use bytes::Bytes;
 use naven_api::limits::PLACES_PER_OP_MAX;
 
 use super::context::Context;
+use super::dealing::Dealing;
 use super::dedupe::shown;
 use crate::embedded::rows::body::BodyRow;
 use crate::embedded::rows::key::{self, Arrival, QueueNo, StreamNo};
+use crate::embedded::rows::queue::QueueRow;
 use crate::embedded::rows::stream::StreamRow;
 use crate::embedded::tables::{Table, Tables};
 use crate::reply::{OpError, OpReply};
@@ -21,7 +23,7 @@ struct Destination {
     /// The queue whose lane it goes to; none: all queues of the stream.
     only: Option<QueueNo>,
     /// The one queue that it goes to, where it is one.
-    sole: Option<QueueNo>,
+    sole: Option<QueueRow>,
 }
 
 impl<T: Tables> Context<'_, T> {
@@ -57,13 +59,12 @@ impl<T: Tables> Context<'_, T> {
             self.remember_key(stream, &stream_row, key, (view.id, scheduled_at));
         }
         // Where it goes to several queues, none is looked at: publishing costs the same for all.
-        let sole = sole.and_then(|no| Some((self.queue(no)?, no)));
-        view.deliveries = sole
-            .and_then(|(queue, no)| {
-                Some(self.delivery_view(&queue, &row, self.dealing(no, &queue, arrival, &row)?))
-            })
-            .into_iter()
-            .collect();
+        let dealing = match (row.placed, only) {
+            (None, _) => Dealing::Waiting,
+            (Some(_), Some(_)) => Dealing::InLane,
+            (Some(_), None) => Dealing::Unread,
+        };
+        view.deliveries = sole.iter().map(|queue| self.delivery_view(queue, &row, dealing.clone())).collect();
         Ok(OpReply::Event(Box::new(view)))
     }
 
@@ -101,13 +102,14 @@ impl<T: Tables> Context<'_, T> {
             Target::Stream(stream) => {
                 let (stream, stream_row) = self.open_stream(stream)?;
                 let sole = if stream_row.queues == 1 { self.first_open_member(stream) } else { None };
+                let sole = sole.and_then(|no| self.queue(no));
                 Ok(Destination { stream, stream_row, only: None, sole })
             }
             Target::Queue(queue) => {
                 let (no, queue) = self.open_queue(queue)?;
                 let stream_row = self.stream(queue.stream);
                 let only = (stream_row.queues > 1).then_some(no);
-                Ok(Destination { stream: queue.stream, stream_row, only, sole: Some(no) })
+                Ok(Destination { stream: queue.stream, stream_row, only, sole: Some(queue) })
             }
         }
     }

@@ -27,7 +27,13 @@ impl<T: Tables> Context<'_, T> {
     /// A queue needs this event no more: where no other does, its entry leaves a stream of consumed
     /// events, and its content goes.
     pub(super) fn release(&mut self, stream: StreamNo, arrival: Arrival) {
-        let Some(row) = self.body(stream, arrival) else { return };
+        if let Some(row) = self.body(stream, arrival) {
+            self.release_event(stream, arrival, row);
+        }
+    }
+
+    /// The same for one whose row is at hand.
+    pub(super) fn release_event(&mut self, stream: StreamNo, arrival: Arrival, row: BodyRow) {
         let Some(n) = row.placed.map(|placed| placed.n) else { return };
         let in_stream = row.only.is_none() && self.has(Table::Entry, stream.0, n);
         if in_stream && self.stream(stream).settings.retention == Retention::Trim {
@@ -37,9 +43,17 @@ impl<T: Tables> Context<'_, T> {
             return;
         }
         if in_stream {
-            let mut leaving = self.leaving(stream);
-            self.take_out(stream, (n, arrival), &mut leaving);
-            self.left(stream, leaving);
+            self.tables.delete(Table::Entry, &key::counted(stream.0, n.0));
+            let mut head = self.head(stream);
+            head.length -= 1;
+            head.version += 1;
+            self.put_head(stream, &head);
+            for no in self.members(stream) {
+                if self.has(Table::Aside, no.0, n) {
+                    self.tables.delete(Table::Aside, &key::counted(no.0, n.0));
+                    self.change_progress(no, |progress| progress.aside -= 1);
+                }
+            }
         }
         self.drop_content(stream, arrival, row, n);
     }

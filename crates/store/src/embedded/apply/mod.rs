@@ -14,6 +14,8 @@ mod delete;
 mod expire;
 mod group;
 mod leave;
+#[cfg(test)]
+mod leftovers;
 mod moves;
 mod once;
 mod place;

@@ -122,7 +122,7 @@ impl<T: Tables> Context<'_, T> {
         let mut found = Vec::new();
         let lowest = (i64::MIN, Arrival(0));
         let highest = after.unwrap_or((i64::MAX, Arrival(u64::MAX)));
-        let Some(closed) = queue.closed.map(|closed| closed.at.as_ms()) else {
+        let Some((closed, arrivals)) = queue.closed.map(|closed| (closed.at.as_ms(), closed.arrivals)) else {
             let more = self.recorded_deaths(no, highest, lowest, limit, &mut found);
             return (found, more);
         };
@@ -134,7 +134,9 @@ impl<T: Tables> Context<'_, T> {
             }
         }
         if highest > (closed, Arrival(0)) {
-            let below = if highest.0 == closed { highest.1 } else { Arrival(u64::MAX) };
+            // What came after the closing is none of this queue's.
+            let newest = Arrival(arrivals + 1);
+            let below = if highest.0 == closed { highest.1.min(newest) } else { newest };
             let more = self.deaths_by_closing(no, queue, closed, below, limit, &mut found);
             if more.is_some() {
                 return (found, more);

@@ -5,6 +5,7 @@
 
 use bytes::Bytes;
 use naven_api::Timestamp;
+use naven_api::limits::OUTCOME_SECONDS_MIN;
 use naven_core::Delivery;
 
 use super::context::Context;
@@ -16,23 +17,28 @@ use crate::embedded::tables::{Table, Tables};
 impl<T: Tables> Context<'_, T> {
     /// Gives up dead letters that were kept long enough. What is needed to judge a late call stays.
     pub(super) fn tend_dead(&mut self, most: u64) -> u64 {
-        self.forget_old(Table::Dead, most, QueueRow::keep_dead_ms, Self::give_up)
+        self.forget_old(Table::Dead, most, (0, QueueRow::keep_dead_ms), Self::give_up)
     }
 
     /// Forgets outcomes that were kept long enough.
     pub(super) fn tend_outcomes(&mut self, most: u64) -> u64 {
-        self.forget_old(Table::Over, most, QueueRow::remember_ms, Self::forget_over)
+        let least_ms = i64::from(OUTCOME_SECONDS_MIN) * 1_000;
+        self.forget_old(Table::Over, most, (least_ms, QueueRow::remember_ms), Self::forget_over)
     }
 
     fn forget_old(
         &mut self,
         table: Table,
         most: u64,
-        keep_ms: fn(&QueueRow) -> i64,
+        (least_ms, keep_ms): (i64, fn(&QueueRow) -> i64),
         forget: fn(&mut Self, (QueueNo, &QueueRow), Arrival),
     ) -> u64 {
         let mut gone = 0;
-        for (owner, _) in self.owners(table) {
+        for (owner, first) in self.owners(table) {
+            // No queue forgets sooner: the rows of most need not be looked at.
+            if Timestamp::from_ms(first).plus_ms(least_ms) > self.now.wall {
+                continue;
+            }
             let no = QueueNo(owner);
             let Some(queue) = self.queue(no).filter(|queue| queue.closed.is_none()) else { continue };
             let oldest_kept = self.now.wall.plus_ms(-keep_ms(&queue));

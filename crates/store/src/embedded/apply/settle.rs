@@ -150,7 +150,7 @@ impl<T: Tables> Context<'_, T> {
         self.save(no, (n, found.arrival), Some(before), &after, &mut progress);
         self.put_progress(no, &progress);
         if matches!(after.state, State::Done | State::Cancelled) {
-            self.release(found.stream, found.arrival);
+            self.release_event(found.stream, found.arrival, found.row.clone());
         }
         // Even a retry that is due later is worth a look: whoever waits learns how long to sleep.
         if !after.is_over() && !after.is_held() {

@@ -1,0 +1,191 @@
+//! What is left of streams that were deleted and whose time is over: nothing.
+//!
+//! Lives here: random commands, then the end of everything, then a look at every table. Not here: what
+//! commands answer, which the random scripts compare with the model (`conformance`).
+
+use std::ops::ControlFlow;
+
+use bytes::Bytes;
+use naven_api::{EventId, QueueId, Timestamp};
+use naven_core::{DeadReason, Failure, LeaseTime, Now};
+
+use super::apply;
+use crate::embedded::command::{Claimant, Command, Recorded, Said};
+use crate::embedded::tables::{Journaled, Order, RamTables, Table, Tables};
+use crate::queue::{QueueRef, QueueSettings, Retention, StreamChanges};
+use crate::reply::{Grant, OpReply};
+use crate::txn::{
+    Append, Body, DedupeKey, DedupeSpace, Due, Form, From, IdempotencySlot, Keep, Reading, StreamRef, Target,
+    Trim,
+};
+
+const DAY_MS: i64 = 86_400_000;
+const STREAMS: [&str; 2] = ["s", "t"];
+const QUEUES: [&str; 4] = ["a", "b", "c", "d"];
+
+struct Play {
+    tables: Journaled<RamTables>,
+    now: Now,
+    bits: u64,
+    grants: Vec<Grant>,
+    events: Vec<EventId>,
+}
+
+impl Play {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.bits = self.bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.bits >> 33) % bound
+    }
+
+    fn stream(&mut self) -> StreamRef {
+        StreamRef(Bytes::from_static(STREAMS[self.below(2) as usize].as_bytes()))
+    }
+
+    fn queue(&mut self) -> QueueRef {
+        QueueRef::Name(QUEUES[self.below(4) as usize].to_owned())
+    }
+
+    fn from(&mut self) -> From {
+        match self.below(3) {
+            0 => From::New,
+            1 => From::Time(self.now.wall.plus_ms(-2_000)),
+            _ => From::Start,
+        }
+    }
+
+    fn create(&mut self) -> Command {
+        let on = Reading { stream: self.stream(), from: self.from() };
+        let retention = if self.below(2) == 0 { Retention::Consumed } else { Retention::Trim };
+        let settings = QueueSettings {
+            max_attempts: Some(2),
+            protect_unread: self.below(2) == 0,
+            keep_done_payload: self.below(3) == 0,
+            ..QueueSettings::default()
+        };
+        Command::Create {
+            id: QueueId::from_bits(self.bits.into()),
+            name: QUEUES[self.below(4) as usize].to_owned(),
+            settings: Box::new(settings),
+            on: (self.below(4) > 0).then_some(on),
+            stream: StreamChanges { retention: Some(retention), ..StreamChanges::default() },
+        }
+    }
+
+    fn append(&mut self) -> Command {
+        let to = if self.below(3) == 0 { Target::Queue(self.queue()) } else { Target::Stream(self.stream()) };
+        let key = DedupeKey { space: DedupeSpace::Http, key: vec![self.below(9) as u8].into() };
+        let append = Append {
+            to,
+            body: Body { form: Form::Json, bytes: Bytes::from_static(b"{}") },
+            due: if self.below(3) == 0 { Due::At(self.now.wall.plus_ms(3_000)) } else { Due::Now },
+            headers: Vec::new(),
+            max_attempts: None,
+            dedupe: (self.below(4) == 0).then_some(key),
+            expires_at: (self.below(3) == 0).then(|| self.now.wall.plus_ms(2_000)),
+        };
+        let slot = IdempotencySlot {
+            scope: Bytes::new(),
+            key: vec![self.below(200) as u8].into(),
+            fingerprint: [0; 32],
+        };
+        let command = Box::new(Command::Append(Box::new(append)));
+        if self.below(4) == 0 { Command::Once { slot, command } } else { *command }
+    }
+
+    fn settle(&mut self) -> Command {
+        let Some(grant) = self.grants.pop() else { return self.append() };
+        let said = match self.below(5) {
+            0..3 => Said::Ack,
+            3 => Said::Fail(Failure::default()),
+            _ => Said::Fatal(None),
+        };
+        let claimant = Claimant::Fence { queue: grant.queue, round: grant.round, fence: grant.fence };
+        Command::Settle { event: grant.event, claimant, said }
+    }
+
+    fn command(&mut self) -> Command {
+        match self.below(24) {
+            0 | 1 => self.create(),
+            2..9 => self.append(),
+            9..14 => {
+                let max = 1 + self.below(3) as u32;
+                Command::Claim { queue: self.queue(), hold: None, max, max_bytes: 1_000, consumer: None }
+            }
+            14..18 => self.settle(),
+            18 => {
+                let keep = Keep::Newest(self.below(3));
+                Command::Trim(Trim { stream: self.stream(), keep, limit: None })
+            }
+            19 => Command::Reset { queue: self.queue(), from: self.from() },
+            20 if self.below(2) == 0 => {
+                Command::Delete { queue: self.queue(), force: true, reason: DeadReason::QueueDeleted }
+            }
+            20 if self.below(3) == 0 => Command::DeleteStream { stream: self.stream(), force: true },
+            21 if !self.events.is_empty() => {
+                let at = self.below(self.events.len() as u64) as usize;
+                let queue = Some(self.queue());
+                Command::Redrive { event: self.events[at], queue, reset_attempts: true }
+            }
+            _ => Command::Tend { rows: 3 },
+        }
+    }
+
+    fn run(&mut self, command: Command) -> (u64, bool) {
+        let txn = Recorded { commands: vec![command], all_or_nothing: false };
+        let applied = apply(&mut self.tables, &txn, self.now, None);
+        match applied.replies.into_iter().next() {
+            Some(Ok(OpReply::Claimed(claimed))) => self.grants.extend(claimed.leases),
+            Some(Ok(OpReply::Event(view))) => self.events.push(view.id),
+            _ => {}
+        }
+        applied.tended
+    }
+
+    fn pass_ms(&mut self, ms: i64) {
+        self.now = Now { wall: self.now.wall.plus_ms(ms), lease: self.now.lease.plus_ms(ms) };
+    }
+
+    /// Deletes every stream and lets all retention pass.
+    fn end(&mut self) {
+        for name in STREAMS.into_iter().chain(QUEUES) {
+            let stream = StreamRef(Bytes::from_static(name.as_bytes()));
+            self.run(Command::DeleteStream { stream, force: true });
+        }
+        self.pass_ms(400 * DAY_MS);
+        let mut steps = 0;
+        while self.run(Command::Tend { rows: 5 }).1 {
+            steps += 1;
+            assert!(steps < 10_000, "tending has an end");
+        }
+    }
+
+    fn left(&self) -> Vec<(Table, Vec<u8>)> {
+        let mut left = Vec::new();
+        for table in Table::ALL.into_iter().filter(|&table| table != Table::Numbers) {
+            self.tables.scan(table, &[], &[0xff; 64], Order::Rising, &mut |key, _| {
+                left.push((table, key.to_vec()));
+                ControlFlow::Continue(())
+            });
+        }
+        left
+    }
+}
+
+#[test]
+fn nothing_is_left_of_what_was_deleted_and_forgotten() {
+    for seed in 0..2_000 {
+        let now = Now { wall: Timestamp::from_ms(1_000 * DAY_MS), lease: LeaseTime::from_ms(7) };
+        let tables = Journaled::new(RamTables::default());
+        let mut play = Play { tables, now, bits: seed, grants: Vec::new(), events: Vec::new() };
+        for _ in 0..120 {
+            let command = play.command();
+            play.run(command);
+            if play.below(4) == 0 {
+                let ms = [1_000, 5_000, 60_000, 2 * DAY_MS][play.below(4) as usize];
+                play.pass_ms(ms);
+            }
+        }
+        play.end();
+        assert_eq!(play.left(), [], "seed {seed}");
+    }
+}
