@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use naven_store::backup::{Backup, BackupRefused};
 use naven_store::read::{Page, Read};
 use naven_store::reply::{OpError, TxnReply};
 use naven_store::txn::Txn;
@@ -19,6 +20,8 @@ pub(crate) enum Fault {
     Panic,
     /// The call does its work, and its answer comes this many ms later.
     Late(u64),
+    /// A backup is under way already.
+    BackupRunning,
 }
 
 /// An engine, and the fault that its callers meet.
@@ -55,7 +58,7 @@ impl Faulty {
 impl Engine for Faulty {
     fn submit(&self, txns: Vec<Txn>) -> BoxFuture<'_, Vec<TxnReply>> {
         match self.fault() {
-            None => self.inner.submit(txns),
+            None | Some(Fault::BackupRunning) => self.inner.submit(txns),
             Some(Fault::Panic) => panic!("the engine was told to panic"),
             Some(Fault::Late(ms)) => Box::pin(async move {
                 let replies = self.inner.submit(txns).await;
@@ -72,7 +75,7 @@ impl Engine for Faulty {
 
     fn read(&self, read: Read) -> BoxFuture<'_, Result<Page, OpError>> {
         match self.fault() {
-            None | Some(Fault::Late(_)) => self.inner.read(read),
+            None | Some(Fault::Late(_) | Fault::BackupRunning) => self.inner.read(read),
             Some(Fault::Panic) => panic!("the engine was told to panic"),
             Some(Fault::Error(error)) => Box::pin(async move { Err(error) }),
         }
@@ -84,6 +87,13 @@ impl Engine for Faulty {
 
     fn tend(&self, budget: Budget) -> BoxFuture<'_, Result<Tended, OpError>> {
         self.inner.tend(budget)
+    }
+
+    fn backup(&self) -> BoxFuture<'_, Result<Box<dyn Backup>, BackupRefused>> {
+        match self.fault() {
+            Some(Fault::BackupRunning) => Box::pin(async { Err(BackupRefused::Running) }),
+            _ => self.inner.backup(),
+        }
     }
 
     fn caps(&self) -> Caps {

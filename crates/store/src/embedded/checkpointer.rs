@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::cold::{Applied, Cold, ColdReader};
-use super::log::{Alarm, ClosedSegments, Lsn};
+use super::log::{Alarm, ClosedSegments, Commit, Lsn};
 use super::storage_error::StorageError;
 use super::supply::Supply;
 use super::window::Window;
@@ -56,6 +56,12 @@ pub(super) struct Checkpointer {
 }
 
 impl Checkpointer {
+    /// Of this cold store, under the log that `commit` writes.
+    pub(super) fn new(cold: Cold, commit: &Commit, supply: Arc<Supply>) -> Self {
+        let (closed, alarm) = (Arc::clone(commit.closed()), commit.alarm());
+        Self { cold, closed, supply, alarm, lent: Vec::new() }
+    }
+
     /// Starts the thread; it ends when it is told to stop, or when a write fails for good.
     ///
     /// # Errors

@@ -132,7 +132,7 @@ impl Cold {
             }
             Err(error) => {
                 // redb answers nothing more after a failed call.
-                self.database = None;
+                self.close();
                 self.give_up_compaction()?;
                 Err(error)
             }
@@ -166,14 +166,32 @@ impl Cold {
             Err(error) => return Err(error.into()),
         };
         let store = self.store;
-        let (database, (applied, live_bytes)) = guarded(|| {
-            let database = build(file)?;
-            let about = read_about(&database, store)?;
-            Ok((database, about))
-        })?;
-        self.database = Some(database);
-        (self.applied, self.live_bytes) = (applied, live_bytes);
-        Ok(())
+        self.database = Some(guarded(|| build(file))?);
+        let database = self.database.as_ref().expect("it was opened just now");
+        match guarded(|| read_about(database, store)) {
+            Ok((applied, live_bytes)) => {
+                (self.applied, self.live_bytes) = (applied, live_bytes);
+                Ok(())
+            }
+            Err(error) => {
+                self.close();
+                Err(error)
+            }
+        }
+    }
+
+    /// Closes the file where it is open. redb writes once more then, and on a damaged file it may panic.
+    fn close(&mut self) {
+        let database = self.database.take();
+        if let Err(error) = guarded(|| Ok(drop(database))) {
+            tracing::error!("the cold store was not closed as it should be: {error}");
+        }
+    }
+}
+
+impl Drop for Cold {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 

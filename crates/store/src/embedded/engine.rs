@@ -13,7 +13,7 @@ use naven_api::limits::WAIT_LOOK_MS;
 use naven_core::Now;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, oneshot, watch};
 
-use super::backup;
+use super::backup::running::{self, Running};
 use super::checkpointer::Checkpointer;
 use super::disk::{Disk, Site};
 use super::folder::{Folder, NewStore};
@@ -57,7 +57,7 @@ pub struct Embedded {
     hints: Mutex<Option<broadcast::Sender<QueueId>>>,
     health: watch::Receiver<Health>,
     disk: Arc<dyn Disk>,
-    backups: backup::Running,
+    backups: Running,
     threads: Mutex<Vec<JoinHandle<()>>>,
     _lock: FolderLock,
 }
@@ -92,23 +92,10 @@ impl Embedded {
         let (hints, _) = broadcast::channel(HINTS_MAX);
         let (checkpoints, asked) = mpsc::channel();
         let stamp = recovered.last.map_or(cold.applied().wall, |header| header.wall);
-        let checkpointer = Checkpointer {
-            cold,
-            closed: Arc::clone(commit.closed()),
-            supply: Arc::clone(&supply),
-            alarm: commit.alarm(),
-            lent: Vec::new(),
-        };
+        let checkpointer = Checkpointer::new(cold, &commit, Arc::clone(&supply));
         let checkpointer = checkpointer.start(asked).map_err(thread_error)?;
         let lease_base = clocks.lease_base;
-        let backups = backup::Running {
-            meta: folder.meta,
-            disk: Arc::clone(&disk),
-            closed: Arc::clone(commit.closed()),
-            durable: commit.durable_upto(),
-            checkpoints: checkpoints.clone(),
-            is_taken: Arc::default(),
-        };
+        let backups = Running::of(folder.meta, Arc::clone(&disk), &commit, checkpoints.clone());
         let sequencer = Sequencer {
             requests: inbox,
             tables,
@@ -212,7 +199,7 @@ impl Engine for Embedded {
     }
 
     fn backup(&self) -> BoxFuture<'_, Result<Box<dyn Backup>, BackupRefused>> {
-        Box::pin(backup::begin(&self.backups))
+        Box::pin(running::begin(&self.backups))
     }
 
     fn caps(&self) -> Caps {

@@ -18,6 +18,8 @@ use super::supply::Supply;
 
 /// Nothing more is applied while so many full windows wait.
 const BEHIND_MAX: usize = 4;
+/// How long a full disk is left alone, in ms.
+const RETRY_MS: i64 = 1_000;
 /// How long a wait for the cold store lasts before the engine's health is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -80,8 +82,11 @@ impl Checkpoints {
     pub(super) fn turn(&mut self, tables: &mut Layered, commit: &Commit, at: Applied, now: Now) {
         self.take(tables);
         let window = tables.open();
-        let is_old = now.lease.as_ms().saturating_sub(self.closed_ms) >= self.pace.age_ms;
-        let is_time = self.pace.is_reached(window.rows(), window.bytes()) || (is_old && window.rows() > 0);
+        let age_ms = if self.supply.is_stuck() { self.pace.age_ms.min(RETRY_MS) } else { self.pace.age_ms };
+        let is_old = now.lease.as_ms().saturating_sub(self.closed_ms) >= age_ms;
+        // Where there was no room the next try comes in its time, however much waits.
+        let is_full = self.pace.is_reached(window.rows(), window.bytes()) && !self.supply.is_stuck();
+        let is_time = is_full || (is_old && window.rows() > 0);
         // On a full disk a checkpoint without a change gives back the log that only the last needed, and
         // shows whether there is room again.
         let gives_back =

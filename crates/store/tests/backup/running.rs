@@ -222,6 +222,7 @@ fn on_a_full_disk_serving_goes_before_the_backup() {
     drop(backup);
     // The log looks for room once a second.
     while store.bench.ask(append("mail", "{}", Due::Now)) == Err(OpError::Full) {
+        store.bench.after_ms(100);
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     store.publish(10);

@@ -14,11 +14,9 @@ mod format;
 mod leftover;
 mod pieces;
 mod restoring;
-mod running;
+pub(in crate::embedded) mod running;
 
 pub use check::{CheckOnly, Checker, Summary, is_backup};
 pub use error::BackupError;
 pub use leftover::is_restore_cut_short;
 pub use restoring::Restoring;
-
-pub(in crate::embedded) use running::{Running, begin};

@@ -16,19 +16,32 @@ use super::pieces::{Pieces, Source};
 use crate::backup::{Backup, BackupFailed, BackupRefused};
 use crate::embedded::checkpointer::Ask;
 use crate::embedded::disk::Disk;
-use crate::embedded::log::{ClosedSegments, DurableUpto};
+use crate::embedded::log::{ClosedSegments, Commit, DurableUpto};
 use crate::embedded::meta::Meta;
 
 /// What an engine keeps for its backups.
 pub(in crate::embedded) struct Running {
-    pub(in crate::embedded) meta: Meta,
-    pub(in crate::embedded) disk: Arc<dyn Disk>,
-    pub(in crate::embedded) closed: Arc<ClosedSegments>,
-    pub(in crate::embedded) durable: DurableUpto,
+    meta: Meta,
+    disk: Arc<dyn Disk>,
+    closed: Arc<ClosedSegments>,
+    durable: DurableUpto,
     /// To the thread that has the cold store.
-    pub(in crate::embedded) checkpoints: mpsc::Sender<Ask>,
+    checkpoints: mpsc::Sender<Ask>,
     /// True while a backup is under way.
-    pub(in crate::embedded) is_taken: Arc<AtomicBool>,
+    is_taken: Arc<AtomicBool>,
+}
+
+impl Running {
+    /// For the engine whose log `commit` writes, and whose cold store the thread behind `checkpoints` has.
+    pub(in crate::embedded) fn of(
+        meta: Meta,
+        disk: Arc<dyn Disk>,
+        commit: &Commit,
+        checkpoints: mpsc::Sender<Ask>,
+    ) -> Self {
+        let (closed, durable) = (Arc::clone(commit.closed()), commit.durable_upto());
+        Self { meta, disk, closed, durable, checkpoints, is_taken: Arc::default() }
+    }
 }
 
 /// Begins a backup.

@@ -173,7 +173,8 @@ impl Cold {
             Err(StorageError::Disk(error)) if error.is_no_room() => return self.give_up_compaction(),
             other => other?,
         }
-        (self.compaction, self.database) = (None, None);
+        self.compaction = None;
+        self.close();
         self.disk.rename(Site("cold.rename"), &passing(), COLD_FILE)?;
         self.disk.sync_dir(Site("dir.sync"), "")?;
         self.reopen()
