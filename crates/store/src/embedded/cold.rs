@@ -183,7 +183,11 @@ impl Cold {
     /// Closes the file where it is open. redb writes once more then, and on a damaged file it may panic.
     fn close(&mut self) {
         let database = self.database.take();
-        if let Err(error) = guarded(|| Ok(drop(database))) {
+        let closed = guarded(|| {
+            drop(database);
+            Ok(())
+        });
+        if let Err(error) = closed {
             tracing::error!("the cold store was not closed as it should be: {error}");
         }
     }
