@@ -121,5 +121,7 @@ pub const CLAIM_EXPIRED_MAX: usize = 1_000;
 pub const TXN_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// How often a queue that has waiters is looked at without a hint, in milliseconds.
 pub const WAIT_LOOK_MS: u64 = 1_000;
+/// Most findings that a check of a data folder lists.
+pub const FINDINGS_MAX: usize = 10_000;
 /// Longest piece of a backup, in bytes.
 pub const BACKUP_PIECE_BYTES: usize = 256 * 1024;

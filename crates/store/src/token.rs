@@ -56,7 +56,7 @@ pub struct Parsed {
 }
 
 impl TokenKey {
-    /// The key of a store: its secret, its id, and the epoch that rises at each restore and salvage.
+    /// The key of a store: its secret, its id, and the epoch that rises at each restore.
     pub fn new(secret: [u8; 32], store_id: [u8; 16], epoch: u32) -> Self {
         Self { secret, store_id, epoch }
     }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use naven_store::conformance::Fresh;
 use naven_store::conformance::play::Scripts;
 use naven_store::embedded::disk::{Disk, MemDisk, RealDisk};
+use naven_store::embedded::verify::verify;
 use naven_store::embedded::{Embedded, Options, Pace};
 use naven_store::model::Model;
 use naven_store::read::{Page, Read};
@@ -70,6 +71,35 @@ fn random_scripts_over_restarts_are_answered_as_the_model_answers_them() {
 #[test]
 fn random_scripts_on_a_real_disk_are_answered_as_the_model_answers_them() {
     Scripts::from_env(200).play(fresh_on_a_real_disk, fresh_model);
+}
+
+#[test]
+fn what_random_scripts_leave_passes_every_check() {
+    // Some in the cold store through and through, some with a log after it.
+    let hasty = |clock, random| Checked::fresh(HASTY, clock, random);
+    let slow = |clock, random| Checked::fresh(OPTIONS, clock, random);
+    Scripts::from_env(300).play(hasty, fresh_model);
+    Scripts::from_env(100).play(slow, fresh_model);
+}
+
+/// The disk of an engine, checked once that is closed and gone.
+struct Checked(Arc<MemDisk>);
+
+impl Checked {
+    fn fresh(options: Options, clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Fresh {
+        let disk = Arc::new(MemDisk::new());
+        fresh_on(disk.clone(), options, clock, random).with_guard(Self(disk))
+    }
+}
+
+impl Drop for Checked {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        let report = verify(self.0.clone(), &mut |_| {}).expect("the folder is ours and nobody uses it");
+        assert_eq!(report.findings, []);
+    }
 }
 
 /// An engine that is closed and opened again after every third transaction, from its log or from a

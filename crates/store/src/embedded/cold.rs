@@ -110,7 +110,18 @@ impl Cold {
     pub(crate) fn reader(&mut self) -> Result<Option<ColdReader>, StorageError> {
         self.reopen()?;
         let Some(database) = &self.database else { return Ok(None) };
-        guarded(|| ColdReader::begin(database)).map(Some)
+        ColdReader::begin(database).map(Some)
+    }
+
+    /// Reads all pages of the file and compares them with each other. False where they did not agree and
+    /// were mended, as far as that goes; there must be no reader.
+    ///
+    /// # Errors
+    /// `Damage`; `Disk`.
+    pub(crate) fn check_pages(&mut self) -> Result<bool, StorageError> {
+        self.reopen()?;
+        let Some(database) = &mut self.database else { return Ok(true) };
+        guarded(|| database.check_integrity().map_err(storage_error))
     }
 
     /// Writes a window of changes, which end with what `applied` says, in one transaction.
@@ -169,8 +180,8 @@ impl Cold {
         self.database = Some(guarded(|| build(file))?);
         let database = self.database.as_ref().expect("it was opened just now");
         match guarded(|| read_about(database, store)) {
-            Ok((applied, live_bytes)) => {
-                (self.applied, self.live_bytes) = (applied, live_bytes);
+            Ok(about) => {
+                (self.applied, self.live_bytes) = about;
                 Ok(())
             }
             Err(error) => {
@@ -183,11 +194,11 @@ impl Cold {
     /// Closes the file where it is open. redb writes once more then, and on a damaged file it may panic.
     fn close(&mut self) {
         let database = self.database.take();
-        let closed = guarded(|| {
+        let close = || {
             drop(database);
             Ok(())
-        });
-        if let Err(error) = closed {
+        };
+        if let Err(error) = guarded(close) {
             tracing::error!("the cold store was not closed as it should be: {error}");
         }
     }

@@ -16,6 +16,7 @@ pub mod fault;
 pub mod image;
 #[cfg(feature = "conformance")]
 pub mod memory;
+pub mod overlay;
 pub mod real;
 #[cfg(feature = "conformance")]
 mod record;

@@ -11,6 +11,7 @@ mod cold;
 mod command;
 pub mod disk;
 mod engine;
+pub mod finding;
 pub mod folder;
 mod layered;
 pub mod lock;
@@ -27,6 +28,7 @@ mod sequencer;
 pub mod storage_error;
 mod supply;
 mod tables;
+pub mod verify;
 mod window;
 
 pub use engine::{Embedded, Options};

@@ -6,10 +6,23 @@ use bytes::{Buf, Bytes};
 use naven_core::Now;
 
 use super::apply::apply;
+use super::command::Recorded;
 use super::layered::Layered;
 use super::record;
 use super::storage_error::BoxError;
 use super::tables::Journaled;
+
+/// The transactions of a batch; none where this version does not know them.
+pub(crate) fn records(payload: &[u8]) -> Option<Vec<Recorded>> {
+    let mut rest = Bytes::copy_from_slice(payload);
+    let mut all = Vec::new();
+    while rest.has_remaining() {
+        let length = rest.try_get_u32_le().ok()? as usize;
+        let record = (rest.remaining() >= length).then(|| rest.split_to(length))?;
+        all.push(record::decode(record)?);
+    }
+    Some(all)
+}
 
 /// Applies the transactions of one batch at its stamp. Answers how many there were.
 ///

@@ -84,3 +84,22 @@ pub(crate) fn restore(disk: &Arc<MemDisk>, bytes: &[u8]) -> Result<Summary, Back
     }
     restoring.finish(&SeededRandom::new(5))
 }
+
+/// Everything on a disk, by name.
+pub(crate) fn contents(disk: &MemDisk) -> Vec<(String, Vec<u8>)> {
+    let names = disk.names();
+    names.into_iter().map(|name| (name.clone(), disk.peek(&name).expect("it has a name"))).collect()
+}
+
+/// Changes every place of a file that holds `text`. Answers how many there were.
+pub(crate) fn spoil(disk: &MemDisk, file: &str, text: &str) -> usize {
+    let mut bytes = disk.peek(file).expect("it is there");
+    let text = text.as_bytes();
+    let places: Vec<usize> =
+        (0..bytes.len() - text.len()).filter(|at| bytes[*at..].starts_with(text)).collect();
+    for place in &places {
+        bytes[*place] ^= 1;
+    }
+    disk.plant(file, &bytes);
+    places.len()
+}

@@ -1,4 +1,4 @@
-//! Backups: what is in them, what is refused, and what a restore leaves at any moment.
+//! Backups and checks: what is in them, what is refused, and what a restore leaves at any moment.
 //!
 //! Lives here: the list of themes. Not here: the command line (`crates/cli/tests`).
 
@@ -14,3 +14,4 @@ mod running;
 #[path = "../crash/script.rs"]
 #[allow(dead_code, reason = "the crash tests use all of it")]
 mod script;
+mod verify;

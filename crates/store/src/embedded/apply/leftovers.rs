@@ -1,7 +1,7 @@
 //! What is left of streams that were deleted and whose time is over: nothing.
 //!
-//! Lives here: random commands, then the end of everything, then a look at every table. Not here: what
-//! commands answer, which the random scripts compare with the model (`conformance`).
+//! Lives here: random commands, which leave every row well and what it leads to in place, then the end of
+//! everything, then a look at every table. Not here: what commands answer, which the random scripts compare with the model (`conformance`).
 
 use std::ops::ControlFlow;
 
@@ -12,6 +12,7 @@ use naven_core::{DeadReason, Failure, LeaseTime, Now};
 use super::apply;
 use crate::embedded::command::{Claimant, Command, Recorded, Said};
 use crate::embedded::tables::{Journaled, Order, RamTables, Table, Tables};
+use crate::embedded::verify::{link, row};
 use crate::queue::{QueueRef, QueueSettings, Retention, StreamChanges};
 use crate::reply::{Grant, OpReply};
 use crate::txn::{
@@ -159,6 +160,23 @@ impl Play {
         }
     }
 
+    /// What a check of these rows would find.
+    fn wrong(&self) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let get = |table: Table, key: &[u8]| Ok(self.tables.get(table, key));
+        for table in Table::ALL {
+            self.tables.scan(table, &[], &[0xff; 64], Order::Rising, &mut |key, value| {
+                if !row::is_one(table, key, value) {
+                    wrong.push(format!("{table:?} {key:?} is none"));
+                } else if let Some(what) = link::wrong(table, key, value, &get) {
+                    wrong.push(format!("{table:?} {key:?}: {what}"));
+                }
+                ControlFlow::Continue(())
+            });
+        }
+        wrong
+    }
+
     fn left(&self) -> Vec<(Table, Vec<u8>)> {
         let mut left = Vec::new();
         for table in Table::ALL.into_iter().filter(|&table| table != Table::Numbers) {
@@ -183,6 +201,7 @@ fn nothing_is_left_of_what_was_deleted_and_forgotten() {
             if play.below(4) == 0 {
                 let ms = [1_000, 5_000, 60_000, 2 * DAY_MS][play.below(4) as usize];
                 play.pass_ms(ms);
+                assert_eq!(play.wrong(), Vec::<String>::new(), "seed {seed}");
             }
         }
         play.end();

@@ -13,10 +13,12 @@ mod fixed;
 mod format;
 mod leftover;
 mod pieces;
+mod resting;
 mod restoring;
 pub(in crate::embedded) mod running;
 
 pub use check::{CheckOnly, Checker, Summary, is_backup};
 pub use error::BackupError;
 pub use leftover::is_restore_cut_short;
+pub use resting::of_folder;
 pub use restoring::Restoring;

@@ -4,9 +4,12 @@
 //! (`layered.rs`).
 
 use bytes::Bytes;
-use redb::{AccessGuard, Database, Range, ReadOnlyTable, ReadableDatabase, TableDefinition, TableError};
+use redb::{
+    AccessGuard, Database, Range, ReadOnlyTable, ReadTransaction, ReadableDatabase, TableDefinition,
+    TableError,
+};
 
-use super::damage::{is_stale, storage_error};
+use super::damage::{guarded, is_stale, storage_error};
 use super::{COLD_FILE, name_of, row};
 use crate::embedded::storage_error::StorageError;
 use crate::embedded::tables::{Kept, Order, Table};
@@ -48,15 +51,8 @@ impl From<ReadFailed> for StorageError {
 
 impl ColdReader {
     pub(super) fn begin(database: &Database) -> Result<Self, StorageError> {
-        let txn = database.begin_read().map_err(storage_error)?;
-        let open = |table| {
-            let name = name_of(table);
-            match txn.open_table(TableDefinition::<&[u8], &[u8]>::new(&name)) {
-                Ok(stored) => Ok(Some(stored)),
-                Err(TableError::TableDoesNotExist(_)) => Ok(None),
-                Err(error) => Err(storage_error(error)),
-            }
-        };
+        let txn = guarded(|| database.begin_read().map_err(storage_error))?;
+        let open = |table| open(&txn, table);
         Ok(Self { tables: Table::ALL.into_iter().map(open).collect::<Result<_, _>>()? })
     }
 
@@ -66,7 +62,7 @@ impl ColdReader {
     /// See [`ReadFailed`].
     pub(crate) fn get(&self, table: Table, key: &[u8]) -> Reads<Option<Bytes>> {
         let Some(stored) = &self.tables[table as usize] else { return Ok(None) };
-        match stored.get(key).map_err(storage_error)? {
+        match guarded(|| stored.get(key).map_err(storage_error))? {
             Some(value) => checked(table, key, value.value()).map(Some),
             None => self.beside(table, key),
         }
@@ -115,7 +111,7 @@ impl ColdReader {
     /// See [`ReadFailed`].
     pub(crate) fn range(&self, table: Table, from: &[u8], to: &[u8], order: Order) -> Reads<ColdRows> {
         let rows = match &self.tables[table as usize] {
-            Some(stored) if from < to => Some(stored.range(from..to).map_err(storage_error)?),
+            Some(stored) if from < to => Some(guarded(|| stored.range(from..to).map_err(storage_error))?),
             Some(_) | None => None,
         };
         Ok(ColdRows { table, order, rows })
@@ -127,7 +123,7 @@ impl ColdReader {
     /// See [`ReadFailed`].
     pub(crate) fn all(&self, table: Table, order: Order) -> Reads<ColdRows> {
         let rows = match &self.tables[table as usize] {
-            Some(stored) => Some(stored.range::<&[u8]>(..).map_err(storage_error)?),
+            Some(stored) => Some(guarded(|| stored.range::<&[u8]>(..).map_err(storage_error))?),
             None => None,
         };
         Ok(ColdRows { table, order, rows })
@@ -138,6 +134,15 @@ impl std::fmt::Debug for ColdReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("ColdReader")
     }
+}
+
+fn open(txn: &ReadTransaction, table: Table) -> Result<Option<Stored>, StorageError> {
+    let name = name_of(table);
+    guarded(|| match txn.open_table(TableDefinition::<&[u8], &[u8]>::new(&name)) {
+        Ok(stored) => Ok(Some(stored)),
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        Err(error) => Err(storage_error(error)),
+    })
 }
 
 /// Rows of one table, one after the other.
@@ -161,13 +166,14 @@ impl ColdRows {
     /// See [`ReadFailed`].
     pub(crate) fn next(&mut self) -> Reads<Option<ColdRow>> {
         let Some(rows) = &mut self.rows else { return Ok(None) };
-        let next = match self.order {
-            Order::Rising => rows.next(),
-            Order::Falling => rows.next_back(),
-        };
-        let Some(next) = next else { return Ok(None) };
-        let (key, value) = next.map_err(storage_error)?;
-        Ok(Some(ColdRow { table: self.table, key, value }))
+        let next = guarded(|| {
+            let next = match self.order {
+                Order::Rising => rows.next(),
+                Order::Falling => rows.next_back(),
+            };
+            next.transpose().map_err(storage_error)
+        })?;
+        Ok(next.map(|(key, value)| ColdRow { table: self.table, key, value }))
     }
 }
 

@@ -24,9 +24,19 @@ const ZEROS: usize = 1 << 20;
 pub struct RealDisk {
     root: PathBuf,
     syncs: bool,
+    /// Files are opened for reading only.
+    is_read_only: bool,
 }
 
 impl RealDisk {
+    /// The folder at `root`, to look at and not to change: nothing is made, and no file can be written.
+    ///
+    /// # Errors
+    /// `NotOurs` where it is not a folder; `OpenToOthers`; `Disk`.
+    pub fn read_only(root: &Path) -> Result<Self, StorageError> {
+        Self::checked(root, true)
+    }
+
     /// The folder at `root`, made where there is none. Nothing is written into it.
     ///
     /// # Errors
@@ -43,6 +53,12 @@ impl RealDisk {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(failed(error).into()),
         }
+        Self::checked(root, false)
+    }
+
+    fn checked(root: &Path, is_read_only: bool) -> Result<Self, StorageError> {
+        let failed =
+            |source| DiskError { site: Site("folder.open"), file: root.display().to_string(), source };
         let about = fs::metadata(root).map_err(failed)?;
         if !about.is_dir() {
             return Err(StorageError::NotOurs { why: format!("{} is not a folder", root.display()) });
@@ -51,7 +67,7 @@ impl RealDisk {
         if mode & OTHERS_WRITE != 0 {
             return Err(StorageError::OpenToOthers { folder: root.display().to_string(), mode });
         }
-        Ok(Self { root: root.to_owned(), syncs: true })
+        Ok(Self { root: root.to_owned(), syncs: true, is_read_only })
     }
 
     /// The same folder with every sync left out: what answers then promise is not kept.
@@ -116,7 +132,7 @@ impl Disk for RealDisk {
     }
 
     fn open(&self, site: Site, name: &str) -> DiskResult<Box<dyn DiskFile>> {
-        let opened = OpenOptions::new().read(true).write(true).open(self.path(name));
+        let opened = OpenOptions::new().read(true).write(!self.is_read_only).open(self.path(name));
         let file = opened.map_err(|source| DiskError { site, file: name.to_owned(), source })?;
         Ok(Box::new(RealFile { file, name: name.to_owned(), syncs: self.syncs }))
     }
@@ -153,10 +169,18 @@ impl Disk for RealDisk {
     fn lock(&self, site: Site, name: &str) -> DiskResult<Box<dyn DiskLock>> {
         let failed = |source| DiskError { site, file: name.to_owned(), source };
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE);
-        let file = options.open(self.path(name)).map_err(failed)?;
+        options.read(true).truncate(false).mode(FILE_MODE);
+        options.write(!self.is_read_only).create(!self.is_read_only);
+        let file = match options.open(self.path(name)) {
+            Ok(file) => file,
+            // A process that had the folder open would have made it.
+            Err(error) if self.is_read_only && error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Box::new(RealLock { _file: None }));
+            }
+            Err(error) => return Err(failed(error)),
+        };
         match file.try_lock() {
-            Ok(()) => Ok(Box::new(RealLock { _file: file })),
+            Ok(()) => Ok(Box::new(RealLock { _file: Some(file) })),
             Err(TryLockError::WouldBlock) => Err(failed(io::ErrorKind::WouldBlock.into())),
             Err(TryLockError::Error(error)) => Err(failed(error)),
         }
@@ -165,7 +189,7 @@ impl Disk for RealDisk {
 
 /// The lock ends with the file, and so with the process however that ends.
 struct RealLock {
-    _file: File,
+    _file: Option<File>,
 }
 
 impl DiskLock for RealLock {}

@@ -17,6 +17,7 @@
 
 pub mod append;
 pub mod batch;
+pub(in crate::embedded) mod check;
 pub mod closed;
 pub mod commit;
 pub(in crate::embedded) mod copy;

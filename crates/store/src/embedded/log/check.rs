@@ -1,0 +1,76 @@
+//! Segments at rest, read for what is in them and nothing else.
+//!
+//! Lives here: every batch of one segment, up to the first that is none. Not here: what a start makes of
+//! that (`recover.rs`, `tail.rs`).
+
+use super::batch::{BATCH_FORMAT, BatchHeader, BatchKind, Lsn, Seed};
+use super::segment::{self, RollTo, Segment};
+use super::window::{Found, Window};
+use crate::embedded::disk::{Disk, Site};
+use crate::embedded::meta::{Meta, StoreId};
+use crate::embedded::storage_error::StorageError;
+
+/// The call site of opening segments.
+const OPEN: Site = Site("check.open");
+
+/// What one segment holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::embedded) struct Walked {
+    /// The LSN that its first batch begins with; none where it has no batch.
+    pub(in crate::embedded) first: Option<Lsn>,
+    /// The LSN that comes after its last.
+    pub(in crate::embedded) next: Option<Lsn>,
+    /// Where its batches end.
+    pub(in crate::embedded) end: u64,
+    /// True where its last batch leads to another segment.
+    pub(in crate::embedded) has_roll: bool,
+}
+
+/// Takes a batch: header, payload, offset.
+pub(in crate::embedded) type Each<'a> = dyn FnMut(&BatchHeader, &[u8], u64) + 'a;
+
+/// The segments of a log, by number.
+///
+/// # Errors
+/// `Damage` where one has a length that none has; `Disk`.
+pub(in crate::embedded) fn segments(disk: &dyn Disk, meta: &Meta) -> Result<Vec<Segment>, StorageError> {
+    Ok(segment::list(disk, meta.segment_bytes)?.segments)
+}
+
+/// Hands out every batch of a segment up to the first place where there is none, or one that does not
+/// follow the one before.
+///
+/// # Errors
+/// `Newer`; `Disk`.
+pub(in crate::embedded) fn walk(
+    disk: &dyn Disk,
+    store: StoreId,
+    segment: &Segment,
+    each: &mut Each<'_>,
+) -> Result<Walked, StorageError> {
+    let file = disk.open(OPEN, &segment.name)?;
+    let mut window = Window::new(&*file, segment.len);
+    let seed = Seed::of(store, segment.number);
+    let mut walked = Walked { first: None, next: None, end: 0, has_roll: false };
+    loop {
+        let (header, payload) = match window.batch(walked.end, seed)? {
+            Found::Batch(header, payload) => (header, payload),
+            Found::Nothing => return Ok(walked),
+            Found::Newer(found) => {
+                let (file, known) = (segment.name.clone(), BATCH_FORMAT);
+                return Err(StorageError::Newer { file, found, known });
+            }
+        };
+        if walked.next.is_some_and(|next| next != header.lsn) {
+            return Ok(walked);
+        }
+        each(&header, payload, walked.end);
+        walked.first = walked.first.or(Some(header.lsn));
+        walked.next = Some(header.next_lsn());
+        walked.end += header.padded_bytes();
+        if header.kind == BatchKind::Roll {
+            walked.has_roll = RollTo::decode(payload).is_some();
+            return Ok(walked);
+        }
+    }
+}

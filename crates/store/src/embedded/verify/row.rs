@@ -1,0 +1,69 @@
+//! Whether a row is one that this version writes.
+//!
+//! Lives here: reading each table's rows as what they are. Not here: what they mean (`rows/`), and whether
+//! what they name is there (`link.rs`).
+
+use bytes::Bytes;
+
+use crate::embedded::rows::answer::AnswerRow;
+use crate::embedded::rows::body::BodyRow;
+use crate::embedded::rows::codec::Dec;
+use crate::embedded::rows::dedupe::DedupeRow;
+use crate::embedded::rows::delivery;
+use crate::embedded::rows::key;
+use crate::embedded::rows::queue::{Progress, QueueRow, get_key};
+use crate::embedded::rows::stream::{EntryRow, Head, Numbers, StreamRow};
+use crate::embedded::tables::Table;
+
+/// Bytes of keys that are a number, two numbers, a number and a counter, and a number, a time and a
+/// counter.
+const NUMBER: usize = 4;
+const PAIR: usize = 8;
+const COUNTED: usize = 12;
+const TIMED: usize = 20;
+/// Bytes of an id, an arrival, and an instant.
+const ID: usize = 16;
+const ARRIVAL: usize = 8;
+const INSTANT: usize = 8;
+
+/// True where this can be a row of `table`.
+pub(in crate::embedded) fn is_one(table: Table, key: &[u8], row: &Bytes) -> bool {
+    let bytes = || row.clone();
+    let empty = |len| key.len() == len && row.is_empty();
+    match table {
+        Table::Numbers => key.is_empty() && Numbers::decode(bytes()).is_some(),
+        Table::Stream => key.len() == NUMBER && StreamRow::decode(bytes()).is_some(),
+        Table::Head => key.len() == NUMBER && Head::decode(bytes()).is_some(),
+        Table::Member => key.len() == PAIR && [0, ID].contains(&row.len()),
+        Table::Body => key.len() == COUNTED && BodyRow::decode(bytes()).is_some(),
+        Table::Entry => key.len() == COUNTED && EntryRow::decode(bytes()).is_some(),
+        Table::Waiting => key.len() == TIMED && [0, NUMBER].contains(&row.len()),
+        Table::Queue => key.len() == NUMBER && QueueRow::decode(bytes()).is_some(),
+        Table::Progress => key.len() == NUMBER && Progress::decode(bytes()).is_some(),
+        Table::Name => matches!(key.first(), Some(b'q' | b's')) && row.len() == NUMBER,
+        Table::QueueId => key.len() == ID && row.len() == NUMBER,
+        Table::Delivery | Table::Outcome => key.len() == COUNTED && delivery::decode(bytes()).is_some(),
+        Table::Retry | Table::Again | Table::Ends | Table::Dead | Table::Over | Table::Expire => empty(TIMED),
+        Table::Key => {
+            let mut dec = Dec(bytes());
+            get_key(&mut dec).and_then(|key| dec.end(key)).is_some()
+        }
+        Table::Lane => key.len() == COUNTED && row.len() == ARRIVAL,
+        Table::Aside => empty(COUNTED),
+        Table::Dedupe => key.len() > NUMBER && DedupeRow::decode(bytes()).is_some(),
+        Table::DedupeUntil => key.len() == TIMED && row.len() > NUMBER,
+        Table::Idem => AnswerRow::decode(bytes()).is_some(),
+        Table::IdemUntil => key.len() >= INSTANT && row.is_empty(),
+        Table::Closing => empty(TIMED) && closing_kind(key).is_some(),
+    }
+}
+
+/// The table in which what is closed has its own row, and its key there.
+pub(super) fn closing_kind(key: &[u8]) -> Option<(Table, [u8; 4])> {
+    let number = u32::try_from(key::time_of(key).1.0).ok()?.to_be_bytes();
+    match u32::from_be_bytes(key.get(..NUMBER)?.try_into().ok()?) {
+        key::CLOSING_QUEUE => Some((Table::Queue, number)),
+        key::CLOSING_STREAM => Some((Table::Stream, number)),
+        _ => None,
+    }
+}
