@@ -13,6 +13,7 @@ use crate::settings::ServerArgs;
 use crate::settle::{AckArgs, NackArgs};
 use crate::smoke::SmokeArgs;
 use crate::stream::StreamCommand;
+use crate::verify::VerifyArgs;
 
 /// Naven Events: a durable event queue.
 #[derive(Debug, Parser)]
@@ -53,4 +54,6 @@ pub(crate) enum Command {
     Backup(BackupArgs),
     /// Make a data folder of a backup.
     Restore(RestoreArgs),
+    /// Read everything in a data folder that no server uses, and say what is wrong. Nothing is written.
+    Verify(VerifyArgs),
 }

@@ -16,7 +16,8 @@ pub(crate) enum Exit {
     Failed = 1,
     /// The command line, the environment or the config file asks for what cannot be.
     Usage = 2,
-    /// The data folder is not ours, is damaged or open to others, or a newer version wrote it.
+    /// The data folder or the backup is not ours, is damaged or open to others, or a newer version wrote
+    /// it; or `verify` found something; or a folder that should be empty is not.
     NotOurs = 65,
     /// An address to listen on cannot be had: mostly another process has it.
     AddressTaken = 69,

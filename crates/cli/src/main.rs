@@ -24,6 +24,7 @@ mod settle;
 mod signals;
 mod smoke;
 mod stream;
+mod verify;
 
 use std::future::Future;
 use std::process::ExitCode;
@@ -68,6 +69,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Nack(args) => as_client(log, settle::nack(args)),
         Command::Backup(args) => as_client(log, backup::run(args)),
         Command::Restore(args) => as_client(log, restore::run(args)),
+        Command::Verify(args) => as_client(log, verify::run(args)),
     }
 }
 

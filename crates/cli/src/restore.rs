@@ -13,7 +13,8 @@ use clap::Args;
 use naven_api::limits::BACKUP_PIECE_BYTES;
 use naven_server::{SystemClock, SystemRandom};
 use naven_store::Engine;
-use naven_store::embedded::backup::{BackupError, Restoring, Summary};
+use naven_store::backup::Backup;
+use naven_store::embedded::backup::{BackupError, Restoring, Summary, of_folder};
 use naven_store::embedded::disk::RealDisk;
 use naven_store::embedded::storage_error::StorageError;
 use naven_store::embedded::{Embedded, Options};
@@ -26,7 +27,7 @@ use crate::progress::Progress;
 /// Arguments of `naven restore`.
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {
-    /// The backup: a file that `naven backup` made.
+    /// The backup: a file that `naven backup` made, or a data folder that no server uses.
     source: PathBuf,
 
     /// The folder to make: it must be empty, or not there. What a restore that was cut short left in it
@@ -41,23 +42,60 @@ pub(crate) struct RestoreArgs {
 
 /// Restores and prints what the backup held.
 pub(crate) async fn run(args: RestoreArgs) -> Result<(), Failure> {
-    let unreadable = |error| Failure::new(Exit::Storage, anyhow!("{}: {error}", args.source.display()));
-    let mut file = File::open(&args.source).map_err(unreadable)?;
+    let mut source = Source::open(&args.source)?;
     let mut made = Made::begin(&args.data)?;
     let mut progress = Progress::of("restore");
-    let mut buffer = vec![0; BACKUP_PIECE_BYTES];
-    loop {
-        let count = file.read(&mut buffer).map_err(unreadable)?;
-        if count == 0 {
-            break;
-        }
-        made.restoring.feed(&buffer[..count]).map_err(|error| backup_failed(&args.source, error))?;
-        progress.add(count as u64, made.estimate());
+    while let Some(bytes) = source.next()? {
+        made.restoring.feed(&bytes).map_err(|error| backup_failed(&args.source, error))?;
+        progress.add(bytes.len() as u64, made.estimate());
     }
     drop(progress);
     let summary = made.finish().await?;
     let output = args.output.unwrap_or_else(Output::for_stdout);
     Ok(output.one(Some(&Done::of(&args.data, "folder", summary)), Done::lines)?)
+}
+
+/// Where a backup's bytes come from.
+enum Source {
+    File(PathBuf, File),
+    /// A data folder at rest: it is read as a backup would be made of it, and not written to.
+    Folder(PathBuf, Box<dyn Backup>),
+}
+
+impl Source {
+    fn open(path: &Path) -> Result<Self, Failure> {
+        if path.is_dir() {
+            let opened = RealDisk::read_only(path).and_then(|disk| of_folder(Arc::new(disk)));
+            let backup = opened.map_err(|error| backup_failed(path, error.into()))?;
+            return Ok(Self::Folder(path.to_owned(), backup));
+        }
+        match File::open(path) {
+            Ok(file) => Ok(Self::File(path.to_owned(), file)),
+            Err(error) => Err(unreadable(path, error)),
+        }
+    }
+
+    fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        match self {
+            Self::File(path, file) => {
+                let mut bytes = vec![0; BACKUP_PIECE_BYTES];
+                let count = file.read(&mut bytes).map_err(|error| unreadable(path, error))?;
+                bytes.truncate(count);
+                Ok((count > 0).then_some(bytes))
+            }
+            Self::Folder(path, backup) => {
+                let piece = backup.next_piece();
+                // What fails here is what lies in the folder.
+                let piece = piece
+                    .map_err(|error| Failure::new(Exit::NotOurs, anyhow!("{}: {error}", path.display())))?;
+                Ok(piece.map(|piece| piece.to_vec()))
+            }
+        }
+    }
+}
+
+fn unreadable(path: &Path, error: std::io::Error) -> Failure {
+    Failure::new(Exit::Storage, anyhow!("{}: {error}", path.display()))
 }
 
 /// A data folder in the making.

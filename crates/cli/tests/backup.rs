@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
-use support::{Ended, Http, Naven, Start, key, naven, run};
+use support::{Ended, Http, Naven, Start, key, naven, run, wait_for_rows};
 
 /// How many publish at once.
 const PUBLISHERS: usize = 4;
@@ -90,11 +90,6 @@ impl Load {
     }
 }
 
-/// Waits until there are rows in the cold store.
-fn wait_for_checkpoint(server: &Naven) {
-    server.wait_until("a checkpoint", |server| server.data().join("cold.redb").exists());
-}
-
 /// Starts a server on `data`.
 fn serve(data: &Path) -> Naven {
     Start::serve().args(&["--data", text(data)]).ready()
@@ -121,7 +116,7 @@ fn a_backup_under_load_is_restored_with_all_that_was_answered_before_its_end() {
     {
         let load = Load::on(&server);
         load.wait_for(300);
-        wait_for_checkpoint(&server);
+        wait_for_rows(&server, 1);
         let before = load.count();
         let ended = backup(&server, &target);
         let after = load.count();
@@ -276,7 +271,7 @@ fn a_restore_killed_at_any_moment_leaves_no_store_or_a_whole_one() {
     let server = server();
     let client = server.client();
     let ids: Vec<String> = (0..40).map(|_| publish(&client, 200_000).expect("it is served")).collect();
-    wait_for_checkpoint(&server);
+    wait_for_rows(&server, 80);
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("naven.bak");
     done(&backup(&server, text(&file)));

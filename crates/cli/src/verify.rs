@@ -1,0 +1,93 @@
+//! `naven verify`: everything in a data folder, read and not changed.
+//!
+//! Lives here: its arguments and its report. Not here: the checks (`naven-store`).
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::anyhow;
+use clap::Args;
+use naven_store::embedded::disk::RealDisk;
+use naven_store::embedded::finding::Finding;
+use naven_store::embedded::verify::verify;
+use serde::Serialize;
+
+use crate::exit::{Exit, Failure};
+use crate::print::line;
+use crate::progress::Progress;
+use crate::restore::backup_failed;
+
+/// Arguments of `naven verify`.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// The folder to read; no server may use it meanwhile.
+    #[arg(long, env = "NAVEN_DATA", value_name = "DIR")]
+    data: PathBuf,
+}
+
+/// The report, as JSON.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    ok: bool,
+    store: Option<String>,
+    lsn: u64,
+    rows: u64,
+    segments: u64,
+    bytes: u64,
+    tail_bytes: u64,
+    found: u64,
+    findings: Vec<Shown>,
+}
+
+/// One finding, as JSON.
+#[derive(Debug, Serialize)]
+struct Shown {
+    file: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offset: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    table: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+    what: String,
+}
+
+impl From<Finding> for Shown {
+    fn from(finding: Finding) -> Self {
+        let Finding { file, offset, table, key, what } = finding;
+        Self { file, offset, table, key, what }
+    }
+}
+
+/// An id as text.
+fn hex(id: [u8; 16]) -> String {
+    id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Checks and prints the report. Findings end the process with 65.
+pub(crate) async fn run(args: VerifyArgs) -> Result<(), Failure> {
+    let failed = |error| backup_failed(&args.data, error);
+    let disk = RealDisk::read_only(&args.data).map_err(|error| failed(error.into()))?;
+    let mut progress = Progress::of("verify");
+    let found = verify(Arc::new(disk), &mut |bytes| progress.add(bytes, None));
+    drop(progress);
+    let found = found.map_err(|error| failed(error.into()))?;
+    let count = found.found;
+    let report = Report {
+        ok: count == 0,
+        store: found.store.map(hex),
+        lsn: found.lsn,
+        rows: found.rows,
+        segments: found.segments,
+        bytes: found.bytes,
+        tail_bytes: found.tail_bytes,
+        found: count,
+        findings: found.findings.into_iter().map(Shown::from).collect(),
+    };
+    line(&serde_json::to_string_pretty(&report)?)?;
+    if report.ok {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::NotOurs, anyhow!("{}: {count} findings", args.data.display())))
+}
