@@ -65,10 +65,6 @@ async fn provoke(server: &TestServer, code: ErrorCode) -> Answer {
         }
         40_900..=40_902 => provoke_lease(server, code).await,
         40_903 => server.post("/v1/event-queues", json!({ "name": "q" })).await,
-        40_906 => {
-            server.engine.break_with(Fault::BackupRunning);
-            server.get("/v1/system/backup").await
-        }
         40_907 => {
             server.publish("q", 1).await;
             server.call("DELETE", "/v1/event-queues/q", None).await
@@ -106,6 +102,10 @@ async fn provoke(server: &TestServer, code: ErrorCode) -> Answer {
 
 async fn provoke_server(server: &TestServer, code: ErrorCode) -> Answer {
     match code.code() {
+        40_906 => {
+            server.engine.break_with(Fault::BackupRunning);
+            server.get("/v1/system/backup").await
+        }
         50_000 => with_fault(server, Fault::Panic).await,
         50_301 => with_fault(server, Fault::Error(OpError::Unavailable)).await,
         50_302 => {
