@@ -46,6 +46,8 @@ fn every_reference_leads_somewhere() {
     }
 }
 
+const BYTES: &str = "application/octet-stream";
+
 /// Each documented route is one for the router, and no method beside the documented ones is.
 pub(crate) async fn every_documented_route_is_one(factory: Factory) {
     let server = TestServer::start(factory).await;
@@ -58,10 +60,9 @@ pub(crate) async fn every_documented_route_is_one(factory: Factory) {
         for method in ["GET", "POST", "PATCH", "DELETE", "PUT"] {
             let answer = server.call(method, &named, None).await;
             let is_documented = item.get(method.to_lowercase()).is_some();
-            if answer.header("content-type") == Some("application/json")
-                && named == "/openapi.json"
-                && method == "GET"
-            {
+            // Two answers are no envelope: the document, and a backup where the engine has one.
+            let is_other = named == "/openapi.json" || answer.header("content-type") == Some(BYTES);
+            if is_other && method == "GET" {
                 continue;
             }
             let is_route = !matches!(answer.code(), 40_400 | 40_500);

@@ -13,6 +13,7 @@
 mod compact;
 mod damage;
 mod file;
+mod look;
 mod read;
 mod reserve;
 pub(crate) mod row;
@@ -33,6 +34,7 @@ use super::window::Window;
 use compact::Compaction;
 use damage::{guarded, storage_error};
 use file::ColdFile;
+pub(crate) use look::look;
 pub(crate) use read::{ColdReader, ColdRow, ColdRows, ReadFailed, Reads, missing_row};
 
 /// The file's name.
@@ -196,7 +198,7 @@ impl Cold {
         let database = self.database.take();
         let close = || {
             drop(database);
-            Ok(())
+            Ok::<(), StorageError>(())
         };
         if let Err(error) = guarded(close) {
             tracing::error!("the cold store was not closed as it should be: {error}");

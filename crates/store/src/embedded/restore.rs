@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use naven_core::Now;
 
-use super::cold::{Applied, COLD_FILE, Cold};
+use super::cold::{Applied, COLD_FILE, Cold, look};
 use super::disk::Disk;
 use super::layered::{Layered, unless_unreadable};
 use super::log::{BatchHeader, Log, Recovered};
@@ -33,6 +33,7 @@ impl Restored {
     /// # Errors
     /// `Damage` with file and offset, `Newer`, `Record`, `Disk`.
     pub(super) fn open(disk: Arc<dyn Disk>, meta: &Meta, pace: Pace) -> Result<Self, StorageError> {
+        look(&disk, meta)?;
         let mut cold = Cold::open(Arc::clone(&disk), meta)?;
         let supply = Arc::new(Supply::default());
         let reader = cold.reader()?.map(Arc::new);

@@ -11,6 +11,7 @@ use naven_store::conformance::bench::{
 use naven_store::conformance::streams::{create_on, once, reset, to_stream, trim_to};
 use naven_store::conformance::{Bench, Fresh, ManualClock, SeededRandom};
 use naven_store::embedded::disk::MemDisk;
+use naven_store::embedded::storage_error::StorageError;
 use naven_store::embedded::{Embedded, Options, Pace};
 use naven_store::queue::QueueSettings;
 use naven_store::reply::{Grant, OpError, OpReply};
@@ -62,13 +63,21 @@ pub(crate) fn open_with(
     clock: &Arc<ManualClock>,
     checkpoint: Pace,
 ) -> (Bench, Arc<Embedded>) {
+    try_open(disk, clock, checkpoint).expect("the store opens")
+}
+
+/// The same, which may be refused.
+pub(crate) fn try_open(
+    disk: &Arc<MemDisk>,
+    clock: &Arc<ManualClock>,
+    checkpoint: Pace,
+) -> Result<(Bench, Arc<Embedded>), StorageError> {
     let options = Options { segment_bytes: Some(64 << 10), checkpoint: Some(checkpoint) };
     let (disk, time): (Arc<MemDisk>, Arc<dyn Clock>) = (Arc::clone(disk), clock.clone());
     let random: Arc<dyn Random> = Arc::new(SeededRandom::new(11));
-    let engine = Embedded::open(disk, options, time, random).expect("the store opens");
-    let engine = Arc::new(engine);
+    let engine = Arc::new(Embedded::open(disk, options, time, random)?);
     let fresh = Fresh { engine: engine.clone(), guard: Box::new(()) };
-    (Bench::of(fresh, Arc::clone(clock)), engine)
+    Ok((Bench::of(fresh, Arc::clone(clock)), engine))
 }
 
 /// Plays `steps` operations on `disk`.

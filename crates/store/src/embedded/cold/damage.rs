@@ -6,20 +6,44 @@
 //! redb trusts the pages that it reads: where bytes of the file were changed from outside it may
 //! panic instead of answering. That is damage like any other, and is said so.
 
+use std::cell::Cell;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
 
 use super::COLD_FILE;
 use super::file::own;
 use crate::embedded::disk::{DiskError, Site};
 use crate::embedded::storage_error::StorageError;
 
+thread_local! {
+    /// How many calls deep this thread is in what answers its panics itself.
+    static GUARDED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A panic that is caught here is an answer, and says nothing on stderr. All others do as before.
+fn be_quiet_where_guarded() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let loud = take_hook();
+        set_hook(Box::new(move |panic| {
+            if GUARDED.get() == 0 {
+                loud(panic);
+            }
+        }));
+    });
+}
+
 /// The answer of `work`; a panic of redb's is damage of its file.
-pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, StorageError>) -> Result<T, StorageError> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+pub(super) fn guarded<T, E: From<StorageError>>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    be_quiet_where_guarded();
+    GUARDED.set(GUARDED.get() + 1);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    GUARDED.set(GUARDED.get() - 1);
+    done.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
-        Err(StorageError::damage(COLD_FILE, 0, format!("its pages do not fit together: {text}")))
+        Err(StorageError::damage(COLD_FILE, 0, format!("its pages do not fit together: {text}")).into())
     })
 }
 

@@ -5,8 +5,8 @@
 
 use bytes::Bytes;
 use redb::{
-    AccessGuard, Database, Range, ReadOnlyTable, ReadTransaction, ReadableDatabase, TableDefinition,
-    TableError,
+    AccessGuard, Database, Range, ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTableMetadata,
+    TableDefinition, TableError,
 };
 
 use super::damage::{guarded, is_stale, storage_error};
@@ -62,10 +62,10 @@ impl ColdReader {
     /// See [`ReadFailed`].
     pub(crate) fn get(&self, table: Table, key: &[u8]) -> Reads<Option<Bytes>> {
         let Some(stored) = &self.tables[table as usize] else { return Ok(None) };
-        match guarded(|| stored.get(key).map_err(storage_error))? {
+        guarded(|| match stored.get(key).map_err(storage_error)? {
             Some(value) => checked(table, key, value.value()).map(Some),
             None => self.beside(table, key),
-        }
+        })
     }
 
     /// The row of an event that is not under its key, because the bytes of the key were changed: then it
@@ -92,17 +92,20 @@ impl ColdReader {
     /// See [`ReadFailed`].
     pub(crate) fn find(&self, table: Table, key: &[u8]) -> Reads<Option<Kept>> {
         let Some(stored) = &self.tables[table as usize] else { return Ok(None) };
-        let Some(value) = stored.get(key).map_err(storage_error)? else {
-            return Ok(self.beside(table, key)?.map(Kept::Whole));
-        };
-        let kept = match row::decode(table, key, value.value()) {
-            Some(row) => Kept::Whole(Bytes::copy_from_slice(row)),
-            None => {
-                tracing::error!("{}", damaged(table, key));
-                Kept::Damaged(Bytes::copy_from_slice(value.value().get(row::CRC_BYTES..).unwrap_or_default()))
-            }
-        };
-        Ok(Some(kept))
+        guarded(|| {
+            let Some(value) = stored.get(key).map_err(storage_error)? else {
+                return Ok(self.beside(table, key)?.map(Kept::Whole));
+            };
+            let kept = match row::decode(table, key, value.value()) {
+                Some(row) => Kept::Whole(Bytes::copy_from_slice(row)),
+                None => {
+                    tracing::error!("{}", damaged(table, key));
+                    let raw = value.value().get(row::CRC_BYTES..).unwrap_or_default();
+                    Kept::Damaged(Bytes::copy_from_slice(raw))
+                }
+            };
+            Ok(Some(kept))
+        })
     }
 
     /// The rows whose key is at least `from` and below `to`.
@@ -115,6 +118,17 @@ impl ColdReader {
             Some(_) | None => None,
         };
         Ok(ColdRows { table, order, rows })
+    }
+
+    /// How many rows a table says that it has.
+    ///
+    /// # Errors
+    /// See [`ReadFailed`].
+    pub(crate) fn len(&self, table: Table) -> Reads<u64> {
+        match &self.tables[table as usize] {
+            Some(stored) => Ok(guarded(|| stored.len().map_err(storage_error))?),
+            None => Ok(0),
+        }
     }
 
     /// All rows of a table.
