@@ -1,7 +1,7 @@
 //! Reading everything in a data folder that nobody uses, without changing a byte of it.
 //!
-//! `folder.rs` goes through the folder, `log.rs` through its log, `cold.rs` through its rows; [`row`] is
-//! what a row must be, and [`link`] what it must lead to.
+//! `folder.rs` goes through the folder, `log.rs` through its log, `cold.rs` through its rows; `row.rs` is
+//! what a row must be, and `link.rs` what it must lead to.
 
 mod cold;
 mod folder;
