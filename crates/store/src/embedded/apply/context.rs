@@ -146,7 +146,7 @@ impl<'a, T: Tables> Context<'a, T> {
             Kept::Whole(bytes) => return Some(BodyRow::decode(bytes).expect(READABLE)),
             Kept::Damaged(bytes) => BodyRow::of_damaged(bytes),
         };
-        match lost.filter(|row| self.is_plausible(stream, arrival, row)) {
+        match lost.and_then(|row| self.borne_out(stream, arrival, row)) {
             Some(row) => Some(row),
             // Not even where it stands: asked for once more, whole or not at all.
             None => self.tables.get(Table::Body, &key).and_then(BodyRow::decode),
@@ -159,20 +159,22 @@ impl<'a, T: Tables> Context<'a, T> {
         self.body(stream, arrival).unwrap_or_else(missing)
     }
 
-    /// True where another row bears out what is left of a damaged one.
-    fn is_plausible(&self, stream: StreamNo, arrival: Arrival, row: &BodyRow) -> bool {
+    /// What is left of a damaged row, where another one bears it out.
+    fn borne_out(&self, stream: StreamNo, arrival: Arrival, row: BodyRow) -> Option<BodyRow> {
         let Some(Placed { n, place }) = row.placed else {
             let waits = key::at_wall(stream.0, row.due, arrival);
-            return self.tables.get(Table::Waiting, &waits).is_some();
+            return self.tables.get(Table::Waiting, &waits).map(|_| row);
         };
         let entry = self.tables.get(Table::Entry, &key::counted(stream.0, n.0)).and_then(EntryRow::decode);
-        if let Some(entry) = entry {
-            return entry == EntryRow { place, arrival };
+        if let Some(EntryRow { created_at, .. }) = entry {
+            let is_its = entry == Some(EntryRow { place, arrival, created_at });
+            return is_its.then_some(BodyRow { created_at, ..row });
         }
-        self.members(stream).into_iter().any(|no| {
+        let is_known = self.members(stream).into_iter().any(|no| {
             let is_its = |found: Option<(Arrival, _)>| found.is_some_and(|(of, _)| of == arrival);
             is_its(self.delivery(no, n)) || is_its(self.outcome(no, n)) || self.has(Table::Lane, no.0, n)
-        })
+        });
+        is_known.then_some(row)
     }
 
     pub(super) fn put_body(&mut self, stream: StreamNo, arrival: Arrival, row: &BodyRow) {

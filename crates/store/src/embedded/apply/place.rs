@@ -64,7 +64,7 @@ impl<T: Tables> Context<'_, T> {
             self.put_lane(queue, n, arrival);
             self.change_progress(queue, |progress| progress.lane_ready += 1);
         } else {
-            let entry = EntryRow { place: head.last, arrival };
+            let entry = EntryRow { place: head.last, arrival, created_at: row.created_at };
             self.tables.put(Table::Entry, &key::counted(stream.0, n.0), entry.encode());
             head.version += 1;
             head.added += 1;

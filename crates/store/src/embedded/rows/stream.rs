@@ -60,6 +60,8 @@ pub(crate) struct EntryRow {
     pub(crate) place: Place,
     /// Its event.
     pub(crate) arrival: Arrival,
+    /// When that was published: a part of its id, which must not be lost with its own row.
+    pub(crate) created_at: Timestamp,
 }
 
 impl Numbers {
@@ -154,6 +156,8 @@ impl EntryRow {
     pub(crate) fn encode(&self) -> Bytes {
         let mut enc = Enc::default();
         enc.u64(self.place.ms).u64(self.place.seq).u64(self.arrival.0);
+        // Mostly the place's own instant, or near it.
+        enc.i64((self.place.ms as i64).wrapping_sub(self.created_at.as_ms()));
         enc.done()
     }
 
@@ -161,7 +165,9 @@ impl EntryRow {
     pub(crate) fn decode(bytes: Bytes) -> Option<Self> {
         let mut dec = Dec(bytes);
         let place = Place { ms: dec.u64()?, seq: dec.u64()? };
-        let row = Self { place, arrival: Arrival(dec.u64()?) };
+        let arrival = Arrival(dec.u64()?);
+        let created_at = Timestamp::from_ms((place.ms as i64).wrapping_sub(dec.i64()?));
+        let row = Self { place, arrival, created_at };
         dec.end(row)
     }
 }
@@ -185,7 +191,7 @@ mod tests {
         let place = Place { ms: u64::MAX, seq: 3 };
         let head = Head { last: place, entry: 4, arrival: 5, version: 6, added: 7, length: 8, waiting: 9 };
         assert_eq!(Head::decode(head.encode()), Some(head));
-        let entry = EntryRow { place, arrival: Arrival(9) };
+        let entry = EntryRow { place, arrival: Arrival(9), created_at: Timestamp::from_ms(-7) };
         assert_eq!(EntryRow::decode(entry.encode()), Some(entry));
     }
 

@@ -49,7 +49,8 @@ fn number(number: u32) -> Bytes {
 
 #[test]
 fn a_row_that_leads_nowhere_is_found() {
-    let entry = EntryRow { place: Place { ms: 1, seq: 0 }, arrival: Arrival(9) };
+    let entry =
+        EntryRow { place: Place { ms: 1, seq: 0 }, arrival: Arrival(9), created_at: Timestamp::from_ms(1) };
     let lane = Bytes::copy_from_slice(&8_u64.to_be_bytes());
     let rows = [
         (Table::Member, key::counted(3, 4)[..8].to_vec(), Bytes::new()),
@@ -101,7 +102,8 @@ fn a_row_that_leads_to_what_is_anothers_is_found() {
         closed: None,
         queues: 0,
     };
-    let entry = EntryRow { place: Place { ms: 1, seq: 0 }, arrival: Arrival(8) };
+    let entry =
+        EntryRow { place: Place { ms: 1, seq: 0 }, arrival: Arrival(8), created_at: Timestamp::from_ms(1) };
     let rows = [
         (Table::Stream, key::number(3).to_vec(), stream.encode()),
         (Table::Body, key::counted(3, 8).to_vec(), body.encode()),
