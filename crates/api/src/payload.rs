@@ -98,7 +98,7 @@ pub(crate) fn has_lone_surrogate(text: &str) -> bool {
     high_open
 }
 
-/// The code unit of `uXXXX` at the start of `text`; none for the other escapes.
+/// The code unit of a `u` and four digits at the start of `text`; none for the other escapes.
 fn unit_of(text: &str) -> Option<u32> {
     let digits = text.strip_prefix('u')?.get(..4)?;
     u32::from_str_radix(digits, 16).ok()

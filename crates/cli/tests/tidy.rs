@@ -27,7 +27,7 @@ const REGISTRY_HOSTS: [&str; 7] = [
     concat!("pypi", ".org"),
     concat!("pythonhosted", ".org"),
     concat!("npmjs", ".org"),
-    concat!("deb.debian", ".org"),
+    concat!("deb.deb", "ian.org"),
     concat!("proxy.golang", ".org"),
     concat!("static.rust-lang", ".org"),
 ];
