@@ -27,6 +27,10 @@ pub(crate) struct Arguments {
     #[arg(long, global = true)]
     pub(crate) write: bool,
 
+    /// Which section that is. [default: the one named as the measurement]
+    #[arg(long, global = true, value_name = "NAME", requires = "write")]
+    pub(crate) section: Option<String>,
+
     /// What to measure.
     #[command(subcommand)]
     pub(crate) measurement: Measurement,

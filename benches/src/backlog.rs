@@ -31,7 +31,6 @@ const QUIET: Duration = Duration::from_secs(5);
 /// One server and its backlog.
 struct Depth {
     server: Server,
-    connection: Connection,
     wanted: Wanted,
     published: Duration,
 }
@@ -45,7 +44,7 @@ struct Turns {
 
 pub(crate) async fn measure(launch: &Launch, args: &Backlog, runs: u32) -> anyhow::Result<Measured> {
     let bytes = args.bytes as usize;
-    let mut shallow = Depth::fill(launch, SHALLOW, bytes).await?;
+    let shallow = Depth::fill(launch, SHALLOW, bytes).await?;
     let mut deep = Depth::fill(launch, args.events, bytes).await?;
     tokio::time::sleep(QUIET).await;
     let sizes = deep.sizes()?;
@@ -84,7 +83,7 @@ pub(crate) async fn measure(launch: &Launch, args: &Backlog, runs: u32) -> anyho
         sizes.row(["kill -9 to ready".to_owned(), figures::seconds(deep.reopen().await?)]);
     }
     let how = format!(
-        "Payloads of {bytes} bytes. Two servers, one for each depth, are measured in turn over one connection: {CLAIMS} \
+        "Payloads of {bytes} bytes. Two servers, one for each depth, are measured in turn over a connection for each turn: {CLAIMS} \
          times claim-batch of {BATCH}, then a batch of acks; the backlog is filled up between turns. {TURNS} turns each \
          in a run; {runs} runs."
     );
@@ -99,14 +98,16 @@ impl Depth {
         let wanted = Wanted { queue: "deep".to_owned(), events, bytes, due: Due::Now };
         let published = publish(&server.address(), &wanted).await?;
         progress(&format!("a backlog of {events} events was published in {published:.1?}"));
-        Ok(Self { server, connection, wanted, published })
+        Ok(Self { server, wanted, published })
     }
 
     /// Claims and acks, and fills the backlog up again, which is not measured.
-    async fn turn(&mut self, turns: &mut Turns) -> anyhow::Result<()> {
+    async fn turn(&self, turns: &mut Turns) -> anyhow::Result<()> {
+        // A connection of its own: one that was kept may have been idle for longer than the server waits.
+        let mut connection = Connection::open(&self.server.address()).await?;
         let before = self.server.process().cpu()?;
         for _ in 0..CLAIMS {
-            let (events, took) = claim_and_ack(&mut self.connection, &self.wanted.queue, BATCH).await?;
+            let (events, took) = claim_and_ack(&mut connection, &self.wanted.queue, BATCH).await?;
             ensure!(events == BATCH, "a claim found {events} events");
             turns.pairs_ms.push(in_ms(took));
         }
@@ -139,8 +140,8 @@ impl Depth {
     async fn reopen(&mut self) -> anyhow::Result<f64> {
         let took = self.server.kill_and_restart().await?;
         // It has to be a server with that backlog.
-        self.connection = Connection::open(&self.server.address()).await?;
-        let (events, _) = claim_and_ack(&mut self.connection, &self.wanted.queue, BATCH).await?;
+        let mut connection = Connection::open(&self.server.address()).await?;
+        let (events, _) = claim_and_ack(&mut connection, &self.wanted.queue, BATCH).await?;
         ensure!(events == BATCH, "after the start a claim found {events} events");
         Ok(took.as_secs_f64())
     }

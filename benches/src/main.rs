@@ -54,5 +54,6 @@ async fn measure(arguments: &Arguments, launch: &Launch) -> anyhow::Result<Secti
         Measurement::Delayed(args) => ("delayed", delayed::measure(launch, args, runs).await?),
         Measurement::Fanout(args) => ("fanout", fanout::measure(launch, args, runs).await?),
     };
+    let name = arguments.section.as_deref().unwrap_or(name);
     Ok(Section::new(name, machine::facts(&launch.place())?, tables))
 }

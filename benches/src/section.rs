@@ -13,7 +13,7 @@ use crate::table::Table;
 /// What was measured, on which machine, how.
 #[derive(Debug, Clone)]
 pub(crate) struct Section {
-    name: &'static str,
+    name: String,
     machine: String,
     measured: Measured,
 }
@@ -27,13 +27,13 @@ pub(crate) struct Measured {
 }
 
 impl Section {
-    pub(crate) fn new(name: &'static str, machine: String, measured: Measured) -> Self {
-        Self { name, machine, measured }
+    pub(crate) fn new(name: &str, machine: String, measured: Measured) -> Self {
+        Self { name: name.to_owned(), machine, measured }
     }
 
     /// The section with its two comments.
     pub(crate) fn text(&self) -> String {
-        let (begin, end) = comments(self.name);
+        let (begin, end) = comments(&self.name);
         let tables: Vec<String> = self.measured.tables.iter().map(Table::text).collect();
         format!(
             "{begin}\n{}\n\n{}\n\n{}{end}",
@@ -50,7 +50,7 @@ impl Section {
     pub(crate) fn write(&self) -> anyhow::Result<()> {
         let page = page();
         let text = fs::read_to_string(&page).with_context(|| page.display().to_string())?;
-        let replaced = replaced(&text, self.name, &self.text())?;
+        let replaced = replaced(&text, &self.name, &self.text())?;
         fs::write(&page, replaced).with_context(|| page.display().to_string())
     }
 }
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn every_measurement_has_its_place_on_the_page() {
         let text = fs::read_to_string(page()).expect("the page is there");
-        for name in ["waiters", "backlog", "delayed", "fanout"] {
+        for name in ["waiters", "backlog", "deepest", "delayed", "fanout"] {
             replaced(&text, name, "").unwrap_or_else(|error| panic!("{error}"));
         }
     }
