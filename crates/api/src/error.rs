@@ -84,6 +84,8 @@ codes! {
     UriTooLong = 41400, "uri_too_long";
     /// The body is not announced as JSON.
     UnsupportedMediaType = 41500, "unsupported_media_type";
+    /// The request names a host that this server does not answer to.
+    HostNotAllowed = 42100, "host_not_allowed";
     /// The `Idempotency-Key` was used for another request.
     IdempotencyKeyReused = 42200, "idempotency_key_reused";
     /// Too many claims wait on this node or under this key.
@@ -139,6 +141,7 @@ impl ErrorCode {
             | Self::TooLarge
             | Self::UriTooLong
             | Self::UnsupportedMediaType
+            | Self::HostNotAllowed
             | Self::IdempotencyKeyReused
             | Self::HeadersTooLarge
             | Self::Internal => false,

@@ -69,6 +69,7 @@ impl Serving {
         let config = ServerConfig {
             limits,
             redis: settings.redis,
+            access: settings.access,
             admin_key: admin_key.as_ref().map(parse_key).transpose()?,
             ..ServerConfig::new(settings.http)
         };

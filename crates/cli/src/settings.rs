@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
+use naven_server::Access;
 use naven_store::embedded::log::segment::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
 
 use crate::config_file::ConfigFile;
@@ -50,6 +51,16 @@ pub(crate) struct ServerArgs {
     #[arg(long, env = "NAVEN_SEGMENT_BYTES", value_name = "N")]
     segment_bytes: Option<u64>,
 
+    /// Origins of web pages that may call from browsers, such as https://app.example.com, separated by
+    /// commas. [default: none]
+    #[arg(long, env = "NAVEN_CORS_ORIGINS", value_name = "ORIGINS", value_delimiter = ',')]
+    cors_origins: Option<Vec<String>>,
+
+    /// Host names that the HTTP door answers to, besides loopback ones, separated by commas. [default: on a
+    /// loopback address none, else all]
+    #[arg(long, env = "NAVEN_ALLOWED_HOSTS", value_name = "NAMES", value_delimiter = ',')]
+    allowed_hosts: Option<Vec<String>>,
+
     /// A TOML file with these settings, named as the flags but in snake_case.
     #[arg(long, env = "NAVEN_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
@@ -67,6 +78,8 @@ pub(crate) struct Settings {
     pub(crate) admin_key: Option<Secret>,
     /// None: by the disk's free space.
     pub(crate) segment_bytes: Option<u64>,
+    /// From where the HTTP door may be called.
+    pub(crate) access: Access,
     /// The config file's log filter.
     pub(crate) log: Option<String>,
 }
@@ -99,6 +112,10 @@ impl Settings {
             redis_no_auth: args.redis_no_auth.or(file.redis_no_auth).unwrap_or(false),
             admin_key: admin_key.map(Secret),
             segment_bytes: args.segment_bytes.or(file.segment_bytes),
+            access: Access {
+                cors_origins: list("cors-origins", args.cors_origins.or(file.cors_origins))?,
+                allowed_hosts: list("allowed-hosts", args.allowed_hosts.or(file.allowed_hosts))?,
+            },
             log: file.log,
         };
         if settings.redis_no_auth && settings.redis.is_some_and(|redis| !redis.ip().is_loopback()) {
@@ -125,6 +142,17 @@ fn parsed<T: FromStr>(name: &str, text: &str, rule: impl Display) -> Result<T, F
     text.parse().map_err(|_| Failure::usage(format!("{name}: {rule}, found '{text}'")))
 }
 
+/// Each of the texts; an empty one, which an empty variable has, is none.
+fn list<T: FromStr<Err: Display>>(name: &str, texts: Option<Vec<String>>) -> Result<Vec<T>, Failure> {
+    let texts = texts.into_iter().flatten().filter(|text| !text.is_empty());
+    texts
+        .map(|text| {
+            let parsed = text.parse();
+            parsed.map_err(|error| Failure::usage(format!("{name}: {error}, found '{text}'")))
+        })
+        .collect()
+}
+
 /// The text is not repeated where it may hold a password.
 fn check_engine(engine: &str) -> Result<(), Failure> {
     if engine == EMBEDDED {
@@ -148,6 +176,8 @@ mod tests {
             redis_no_auth: None,
             engine: None,
             segment_bytes: None,
+            cors_origins: None,
+            allowed_hosts: None,
             config: None,
         }
     }
@@ -214,5 +244,21 @@ mod tests {
         let refusal = refusal(engine("postgres://me:pw@db/x"));
         assert!(refusal.contains("not in this version") && !refusal.contains("pw"), "{refusal}");
         assert!(Settings::resolve(engine("sqlite")).is_err());
+    }
+
+    #[test]
+    fn access_is_named_in_lists() {
+        let of = |text: &str| Some(text.split(',').map(str::to_owned).collect());
+        let settings = |origins, hosts| {
+            Settings::resolve(ServerArgs { cors_origins: of(origins), allowed_hosts: of(hosts), ..args() })
+        };
+        let access = settings("https://a.example,http://b:3000", "Naven.Example").unwrap().access;
+        let origins: Vec<_> = access.cors_origins.iter().map(|origin| origin.as_str()).collect();
+        assert_eq!(origins, ["https://a.example", "http://b:3000"]);
+        assert_eq!(access.allowed_hosts[0].as_str(), "naven.example");
+        assert!(settings("", "").unwrap().access.cors_origins.is_empty(), "an empty variable names none");
+        let refusal = |origins, hosts| settings(origins, hosts).unwrap_err().to_string();
+        assert!(refusal("https://a.example,*", "").starts_with("cors-origins: expected an origin"));
+        assert!(refusal("", "a:80").contains("found 'a:80'"));
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use naven_api::limits;
 
+use crate::access::Access;
 use crate::auth::BearerKey;
 
 /// What [`crate::Server::start`] needs besides an engine.
@@ -19,6 +20,8 @@ pub struct ServerConfig {
     pub redis: Option<SocketAddr>,
     /// The key that is installed as the row `admin`, replacing another one.
     pub admin_key: Option<BearerKey>,
+    /// From where the HTTP door may be called.
+    pub access: Access,
     /// Sizes and counts.
     pub limits: ServerLimits,
     /// How long clients may take.
@@ -32,6 +35,7 @@ impl ServerConfig {
             http,
             redis: None,
             admin_key: None,
+            access: Access::default(),
             limits: ServerLimits::default(),
             patience: Patience::default(),
         }

@@ -3,6 +3,7 @@
 //! A door turns words into calls and answers into words; it has no opinion on leases. [`Server`]
 //! starts one node, and `wait.rs` is the only place that blocks.
 
+mod access;
 pub mod auth;
 mod config;
 mod failure;
@@ -15,6 +16,7 @@ mod sweep;
 mod system;
 mod wait;
 
+pub use access::{Access, HostName, Origin, ParseHostNameError, ParseOriginError};
 pub use config::{Patience, ServerConfig, ServerLimits};
 pub use failure::Failure;
 pub use http::openapi_document;

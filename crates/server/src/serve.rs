@@ -15,6 +15,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::access::Access;
 use crate::auth::{self, KeyRing};
 use crate::config::ServerConfig;
 use crate::http::HttpDoor;
@@ -83,7 +84,7 @@ impl Server {
                 config.limits.bodies_bytes.max(config.limits.request_bytes).div_ceil(1024),
             ),
         });
-        Ok(Running::new(node, http, redis, tasks))
+        Ok(Running::new(node, http, redis, tasks, &config.access))
     }
 }
 
@@ -99,14 +100,20 @@ pub struct Running {
 }
 
 impl Running {
-    fn new(node: Arc<Node>, http: TcpListener, redis: Option<TcpListener>, tasks: TaskTracker) -> Self {
+    fn new(
+        node: Arc<Node>,
+        http: TcpListener,
+        redis: Option<TcpListener>,
+        tasks: TaskTracker,
+        access: &Access,
+    ) -> Self {
         let local = |listener: &TcpListener| listener.local_addr().ok();
         let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
         let (http_addr, redis_addr) = (local(&http).unwrap_or(unknown), redis.as_ref().and_then(local));
         let connections = TaskTracker::new();
         let stops = Stops { drain: CancellationToken::new(), end: CancellationToken::new() };
         let stop_tasks = CancellationToken::new();
-        let door = HttpDoor::new(Arc::clone(&node));
+        let door = HttpDoor::new(Arc::clone(&node), http_addr, access);
         tasks.spawn(net::serve_http(http, door, stops.clone(), connections.clone()));
         if let Some(listener) = redis {
             tasks.spawn(redis::refuse_all(listener, stops.end.clone()));

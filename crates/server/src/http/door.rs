@@ -5,6 +5,7 @@
 
 use std::any::Any;
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,49 +23,85 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use naven_api::limits::REQUEST_ID_BYTES_MAX;
-use naven_api::{Envelope, ErrorCode, base32};
+use naven_api::{Envelope, ErrorCode, ErrorData, base32};
 use serde_json::json;
-use tower::ServiceExt;
+use tower::{Layer, ServiceExt};
+use tower_http::cors::CorsLayer;
 
+use super::host::HostRule;
+use super::problem::{self, Problem};
 use super::router::router;
+use super::{compress, cors};
+use crate::access::Access;
 use crate::failure::Failure;
 use crate::net::{Activity, InRequest};
 use crate::node::Node;
 
 const REQUEST_ID: &str = "naven-request-id";
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const PROBLEM: HeaderValue = HeaderValue::from_static(problem::PROBLEM_JSON);
 
 /// The door: cheap to clone, one for the whole server.
 #[derive(Clone)]
 pub(crate) struct HttpDoor {
     pub(crate) node: Arc<Node>,
     router: Router,
+    hosts: HostRule,
+    cors: Option<CorsLayer>,
 }
 
 impl HttpDoor {
-    /// The door of `node`.
-    pub(crate) fn new(node: Arc<Node>) -> Self {
-        Self { router: router(Arc::clone(&node)), node }
+    /// The door of `node` at `address`.
+    pub(crate) fn new(node: Arc<Node>, address: SocketAddr, access: &Access) -> Self {
+        let hosts = HostRule::new(address, &access.allowed_hosts);
+        let cors = cors::layer(&access.cors_origins);
+        Self { router: router(Arc::clone(&node)), node, hosts, cors }
     }
 
     /// Answers one request, whatever it is.
-    async fn answer(self, request: Request<Incoming>) -> Response<Body> {
-        let began = self.node.clock.monotonic_ms();
-        let id = request_id(&request).unwrap_or_else(|| self.new_request_id());
-        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-        let mut response = match self.check_head(&request) {
-            Err(failure) => axum::response::IntoResponse::into_response(failure),
-            Ok(()) => self.route(request.map(Body::new), &id).await,
+    async fn answer(self, request: Request<Body>) -> Response<Body> {
+        let method = request.method().clone();
+        let cors = self.cors.clone();
+        let plain = tower::service_fn(move |request| {
+            let door = self.clone();
+            async move { Ok::<_, Infallible>(door.answer_plainly(request).await) }
+        });
+        let compressed = compress::layer().layer(plain).map_response(|response| response.map(Body::new));
+        let answered = match cors {
+            Some(cors) => cors.layer(compressed).oneshot(request).await,
+            None => compressed.oneshot(request).await,
         };
-        let failure = take_failure(&mut response);
-        if let Some(failure) = &failure {
-            write_failure(&mut response, failure, &id);
-        }
-        finish(&mut response, &id);
+        let mut response = match answered {
+            Ok(response) => response,
+            Err(never) => match never {},
+        };
         if method == Method::HEAD {
             // The length stays in the header, as for a GET.
             *response.body_mut() = Body::empty();
         }
+        response
+    }
+
+    /// Answers as if nobody compressed anything or came from another origin.
+    async fn answer_plainly(self, request: Request<Body>) -> Response<Body> {
+        let began = self.node.clock.monotonic_ms();
+        let id = request_id(&request).unwrap_or_else(|| self.new_request_id());
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let wants_problem = problem::is_wanted(request.headers());
+        let mut response = match self.check_head(&request) {
+            Err(failure) => axum::response::IntoResponse::into_response(failure),
+            Ok(()) => self.route(request, &id).await,
+        };
+        let failure = take_failure(&mut response);
+        if let Some(failure) = &failure {
+            let body = if wants_problem {
+                (PROBLEM, serde_json::to_vec(&Problem::new(failure, &path, &id)))
+            } else {
+                (JSON, serde_json::to_vec(&envelope(failure, &id)))
+            };
+            write_failure(&mut response, failure, body, &id);
+        }
+        finish(&mut response, &id);
         let (status, took_ms) = (response.status().as_u16(), self.node.clock.monotonic_ms() - began);
         let code = failure.as_ref().map_or(0, |failure| failure.code.code());
         tracing::debug!(request_id = id, %method, path, status, code, took_ms, "answered");
@@ -99,7 +136,7 @@ impl HttpDoor {
             return Err(Failure::new(ErrorCode::HeadersTooLarge, text)
                 .with_details(json!({ "limitBytes": limits.header_bytes })));
         }
-        Ok(())
+        self.hosts.check(request)
     }
 
     fn new_request_id(&self) -> String {
@@ -132,7 +169,16 @@ fn take_failure(response: &mut Response<Body>) -> Option<Failure> {
     })
 }
 
-fn write_failure(response: &mut Response<Body>, failure: &Failure, id: &str) {
+fn envelope(failure: &Failure, id: &str) -> Envelope<ErrorData> {
+    Envelope { code: failure.code.code(), message: failure.text.clone(), data: failure.data(Some(id)) }
+}
+
+fn write_failure(
+    response: &mut Response<Body>,
+    failure: &Failure,
+    (kind, body): (HeaderValue, serde_json::Result<Vec<u8>>),
+    id: &str,
+) {
     if failure.code == ErrorCode::Internal {
         tracing::error!(
             request_id = id,
@@ -140,9 +186,7 @@ fn write_failure(response: &mut Response<Body>, failure: &Failure, id: &str) {
             "internal failure"
         );
     }
-    let envelope =
-        Envelope { code: failure.code.code(), message: failure.text.clone(), data: failure.data(Some(id)) };
-    let bytes = serde_json::to_vec(&envelope).unwrap_or_else(|_| {
+    let bytes = body.unwrap_or_else(|_| {
         // Texts and numbers alone cannot fail to be written.
         br#"{"code":50000,"message":"the server failed","data":null}"#.to_vec()
     });
@@ -150,7 +194,7 @@ fn write_failure(response: &mut Response<Body>, failure: &Failure, id: &str) {
         StatusCode::from_u16(failure.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     *response.body_mut() = Body::from(bytes);
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, JSON);
+    headers.insert(CONTENT_TYPE, kind);
     headers.remove(CONTENT_LENGTH);
     if let Some(seconds) = failure.retry_after_seconds {
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
@@ -207,7 +251,7 @@ impl hyper::service::Service<Request<Incoming>> for Connected {
         let in_request = self.activity.request();
         let door = self.door.clone();
         Box::pin(async move {
-            let response = door.answer(request).await;
+            let response = door.answer(request.map(Body::new)).await;
             Ok(response.map(|body| InAnswer { body, _in_request: in_request }))
         })
     }

@@ -123,11 +123,11 @@ fn operation_id(route: &Route) -> String {
 /// The codes of a route by status: its own, and those that every route of its kind can answer.
 fn errors_of(route: &Route) -> BTreeMap<u16, Vec<ErrorCode>> {
     use ErrorCode::{
-        HeadersTooLarge, Internal, InvalidField, KeyInvalid, KeyMissing, MalformedJson, RequestTimeout,
-        TooLarge, UnknownField, UnsupportedMediaType, UriTooLong,
+        HeadersTooLarge, HostNotAllowed, Internal, InvalidField, KeyInvalid, KeyMissing, MalformedJson,
+        RequestTimeout, TooLarge, UnknownField, UnsupportedMediaType, UriTooLong,
     };
     let mut codes = route.errors.to_vec();
-    codes.extend([UriTooLong, HeadersTooLarge, Internal]);
+    codes.extend([UriTooLong, HeadersTooLarge, Internal, InvalidField, HostNotAllowed]);
     if route.scope.is_some() {
         codes.extend([KeyMissing, KeyInvalid, ErrorCode::StorageUnavailable]);
     }

@@ -92,16 +92,17 @@ async fn provoke(server: &TestServer, code: ErrorCode) -> Answer {
             server.until_waiting(1).await;
             server.post("/v1/event-queues/q/claim", json!({ "waitSeconds": 30 })).await
         }
-        43_100 => {
-            let line = format!("X-Long: {}\r\n", "x".repeat(33_000));
-            server.send(format!("GET /v1/me HTTP/1.1\r\nHost: t\r\n{line}\r\n").as_bytes()).await
-        }
         _ => provoke_server(server, code).await,
     }
 }
 
 async fn provoke_server(server: &TestServer, code: ErrorCode) -> Answer {
     match code.code() {
+        42_100 => server.send(b"GET /v1/me HTTP/1.1\r\nHost: evil.example\r\n\r\n").await,
+        43_100 => {
+            let line = format!("X-Long: {}\r\n", "x".repeat(33_000));
+            server.send(format!("GET /v1/me HTTP/1.1\r\nHost: t\r\n{line}\r\n").as_bytes()).await
+        }
         40_906 => {
             server.engine.break_with(Fault::BackupRunning);
             server.get("/v1/system/backup").await

@@ -10,6 +10,7 @@
     reason = "these are all tests"
 )]
 
+mod access;
 mod contract;
 mod dead_letters;
 mod dedupe;
@@ -76,6 +77,12 @@ macro_rules! on_engine {
 macro_rules! every_case {
     ($engine:ident, $factory:path) => {
         on_engine! { $engine, $factory,
+            access:
+                only_our_host_names_are_answered,
+                pages_of_named_origins_may_call,
+                nothing_is_said_to_pages_where_no_origin_is_named,
+                long_answers_are_compressed_for_those_who_accept_it,
+                failures_are_problems_for_those_who_ask;
             contract:
                 a_queue_is_made_shown_changed_paused_and_deleted,
                 queues_are_listed_in_pages,

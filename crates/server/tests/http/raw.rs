@@ -2,9 +2,11 @@
 //!
 //! Lives here: one connection, requests as bytes, answers taken apart. Not here: the server.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use http::StatusCode;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -69,6 +71,39 @@ impl Connection {
         }
         let body = self.unread.drain(..length).collect();
         Some(Answer { status, headers, body })
+    }
+
+    /// Like [`Connection::answer`] for a body that comes in chunks: status, headers by name, and the body.
+    pub(crate) async fn chunked_answer(&mut self) -> (StatusCode, BTreeMap<String, String>, Vec<u8>) {
+        let read = async {
+            let answer = self.read_answer().await.expect("an answer");
+            let headers: BTreeMap<String, String> = answer.headers.into_iter().collect();
+            assert_eq!(headers.get("transfer-encoding").map(String::as_str), Some("chunked"));
+            let mut body = Vec::new();
+            loop {
+                let line = self.line().await;
+                let length = usize::from_str_radix(&line, 16).expect("a chunk's length");
+                while self.unread.len() < length + 2 {
+                    self.more().await.expect("the rest of a chunk");
+                }
+                body.extend(self.unread.drain(..length + 2).take(length));
+                if length == 0 {
+                    break;
+                }
+            }
+            (StatusCode::from_u16(answer.status).expect("a status"), headers, body)
+        };
+        tokio::time::timeout(PATIENCE, read).await.expect("an answer within 90 s")
+    }
+
+    async fn line(&mut self) -> String {
+        loop {
+            if let Some(at) = self.unread.windows(2).position(|bytes| bytes == b"\r\n") {
+                let line: Vec<u8> = self.unread.drain(..at + 2).take(at).collect();
+                return String::from_utf8(line).expect("ASCII");
+            }
+            self.more().await.expect("a line");
+        }
     }
 
     /// Like [`Connection::answer`] for a HEAD, whose length names a body that does not come.
