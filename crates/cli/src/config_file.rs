@@ -18,6 +18,8 @@ pub(crate) struct ConfigFile {
     pub(crate) redis_no_auth: Option<bool>,
     pub(crate) engine: Option<String>,
     pub(crate) segment_bytes: Option<u64>,
+    pub(crate) tls_cert: Option<PathBuf>,
+    pub(crate) tls_key: Option<PathBuf>,
     pub(crate) cors_origins: Option<Vec<String>>,
     pub(crate) allowed_hosts: Option<Vec<String>>,
     pub(crate) log: Option<String>,

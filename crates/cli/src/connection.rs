@@ -3,6 +3,7 @@
 //! Lives here: the arguments that client commands share. Not here: the calls.
 
 use std::io::Read;
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
@@ -25,6 +26,11 @@ pub(crate) struct Connection {
     #[arg(long, env = "NAVEN_API_KEY", hide_env_values = true)]
     key: Option<String>,
 
+    /// Over https, trust the certificates in this PEM file and no others. [default: those that the system
+    /// trusts]
+    #[arg(long, env = "NAVEN_CA_FILE", value_name = "FILE")]
+    ca_file: Option<PathBuf>,
+
     /// How to print: table on a terminal and jsonl in a pipe, unless it is named.
     #[arg(long, value_enum)]
     output: Option<Output>,
@@ -36,7 +42,14 @@ impl Connection {
     /// # Errors
     /// A usage error where there is no key or the address cannot be served.
     pub(crate) fn client(&self) -> Result<Client, Failure> {
-        client(&self.url, self.key.as_deref())
+        let key = key(self.key.as_deref())?;
+        let Some(path) = self.ca_file.as_ref().filter(|path| !path.as_os_str().is_empty()) else {
+            return Client::new(&self.url, key).map_err(Failure::usage);
+        };
+        let roots = std::fs::read(path)
+            .map_err(|error| Failure::usage(format!("ca-file {}: {error}", path.display())))?;
+        Client::trusting(&self.url, key, &roots)
+            .map_err(|error| Failure::usage(format!("ca-file {}: {error}", path.display())))
     }
 
     /// How to print.
@@ -50,9 +63,12 @@ impl Connection {
 /// # Errors
 /// A usage error where there is no key or the address cannot be served.
 pub(crate) fn client(url: &str, key: Option<&str>) -> Result<Client, Failure> {
+    Client::new(url, self::key(key)?).map_err(Failure::usage)
+}
+
+fn key(key: Option<&str>) -> Result<&str, Failure> {
     let key = key.filter(|key| !key.is_empty());
-    let key = key.ok_or_else(|| Failure::usage("no key: set NAVEN_API_KEY"))?;
-    Client::new(url, key).map_err(Failure::usage)
+    key.ok_or_else(|| Failure::usage("no key: set NAVEN_API_KEY"))
 }
 
 /// The reply, or the error; where the call may have been carried out all the same, with `advice`.

@@ -27,6 +27,9 @@ const KEY_LINE: &str = "export NAVEN_API_KEY=";
 
 /// Serves until it is told to stop, with a key and the queue `demo`.
 pub(crate) async fn run(settings: Settings) -> Result<(), Failure> {
+    if settings.tls.is_some() {
+        return Err(Failure::usage("tls-cert: dev speaks plainly, to you alone: serve is for all else"));
+    }
     let Some(serving) = Serving::start(settings, |settings| admin_key(settings).map(Some)).await? else {
         return Ok(());
     };

@@ -20,7 +20,7 @@ use crate::environment;
 use crate::exit::{Exit, Failure};
 use crate::print::line;
 use crate::settings::{Secret, Settings};
-use crate::signals::Signals;
+use crate::signals::{Asked, Signals};
 
 /// Longest time, after the engine failed, until the answers that are under way are written.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -57,7 +57,7 @@ impl Serving {
         let mut signals = Signals::listen().context("signals")?;
         let engine = tokio::select! {
             engine = open_engine(&settings) => engine?,
-            name = signals.next() => {
+            name = signals.stop() => {
                 // Nothing was answered yet, so nothing is lost.
                 info!("{name}: stopped before the server was ready");
                 return Ok(None);
@@ -69,6 +69,7 @@ impl Serving {
         let config = ServerConfig {
             limits,
             redis: settings.redis,
+            tls: settings.tls,
             access: settings.access,
             admin_key: admin_key.as_ref().map(parse_key).transpose()?,
             ..ServerConfig::new(settings.http)
@@ -110,17 +111,25 @@ impl Serving {
     /// Where the engine can no longer keep its promises.
     pub(crate) async fn until_stopped(self) -> Result<(), Failure> {
         let Self { running, mut signals, engine, .. } = self;
-        tokio::select! {
-            _ = running.failed() => {
-                // Callers under way are told that the outcome is unknown, where they can be.
-                let _ = tokio::time::timeout(LAST_WORDS, running.shutdown()).await;
-                return storage_verdict(&*engine);
+        loop {
+            tokio::select! {
+                _ = running.failed() => {
+                    // Callers under way are told that the outcome is unknown, where they can be.
+                    let _ = tokio::time::timeout(LAST_WORDS, running.shutdown()).await;
+                    return storage_verdict(&*engine);
+                }
+                asked = signals.next() => match asked {
+                    Asked::Reload => reload(&running),
+                    Asked::Stop(name) => {
+                        info!("{name}: stopping; a second signal ends at once");
+                        break;
+                    }
+                },
             }
-            name = signals.next() => info!("{name}: stopping; a second signal ends at once"),
         }
         tokio::select! {
             () = running.shutdown() => {}
-            name = signals.next() => {
+            name = signals.stop() => {
                 error!("{name}: ended at once");
                 // Not a return: nothing may wait for threads that still write.
                 std::process::exit(Exit::Failed as i32)
@@ -128,6 +137,17 @@ impl Serving {
         }
         info!("stopped");
         storage_verdict(&*engine)
+    }
+}
+
+/// Reads again what may change while the server runs: the certificate.
+fn reload(running: &Running) {
+    match running.reload() {
+        Ok(()) => info!("SIGHUP: read the certificate again, where there is one"),
+        Err(error) => {
+            let error = anyhow::Error::new(error);
+            error!("SIGHUP: {error:#}; new connections get the certificate of before");
+        }
     }
 }
 
@@ -156,6 +176,7 @@ fn parse_key(key: &Secret) -> Result<BearerKey, Failure> {
 fn start_failed(error: StartError) -> Failure {
     let exit = match error {
         StartError::Listen { .. } => Exit::AddressTaken,
+        StartError::Tls(_) => Exit::Usage,
         StartError::Keys(_) => Exit::Storage,
     };
     Failure::new(exit, error)

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use naven_server::Access;
+use naven_server::{Access, TlsFiles};
 use naven_store::embedded::log::segment::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
 
 use crate::config_file::ConfigFile;
@@ -51,6 +51,15 @@ pub(crate) struct ServerArgs {
     #[arg(long, env = "NAVEN_SEGMENT_BYTES", value_name = "N")]
     segment_bytes: Option<u64>,
 
+    /// The doors speak TLS with this certificate: a PEM file with the chain, the server's own first. Read
+    /// again at SIGHUP. [default: none, the doors speak plainly]
+    #[arg(long, env = "NAVEN_TLS_CERT", value_name = "FILE")]
+    tls_cert: Option<PathBuf>,
+
+    /// The private key of --tls-cert: a PEM file.
+    #[arg(long, env = "NAVEN_TLS_KEY", value_name = "FILE")]
+    tls_key: Option<PathBuf>,
+
     /// Origins of web pages that may call from browsers, such as https://app.example.com, separated by
     /// commas. [default: none]
     #[arg(long, env = "NAVEN_CORS_ORIGINS", value_name = "ORIGINS", value_delimiter = ',')]
@@ -78,6 +87,8 @@ pub(crate) struct Settings {
     pub(crate) admin_key: Option<Secret>,
     /// None: by the disk's free space.
     pub(crate) segment_bytes: Option<u64>,
+    /// The certificate of the doors.
+    pub(crate) tls: Option<TlsFiles>,
     /// From where the HTTP door may be called.
     pub(crate) access: Access,
     /// The config file's log filter.
@@ -112,6 +123,7 @@ impl Settings {
             redis_no_auth: args.redis_no_auth.or(file.redis_no_auth).unwrap_or(false),
             admin_key: admin_key.map(Secret),
             segment_bytes: args.segment_bytes.or(file.segment_bytes),
+            tls: tls(args.tls_cert.or(file.tls_cert), args.tls_key.or(file.tls_key))?,
             access: Access {
                 cors_origins: list("cors-origins", args.cors_origins.or(file.cors_origins))?,
                 allowed_hosts: list("allowed-hosts", args.allowed_hosts.or(file.allowed_hosts))?,
@@ -131,6 +143,17 @@ impl Settings {
             )));
         }
         Ok(settings)
+    }
+}
+
+/// Both files or none; an empty name, which an empty variable has, is none.
+fn tls(certificate: Option<PathBuf>, key: Option<PathBuf>) -> Result<Option<TlsFiles>, Failure> {
+    let named = |path: &PathBuf| !path.as_os_str().is_empty();
+    match (certificate.filter(named), key.filter(named)) {
+        (None, None) => Ok(None),
+        (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate, key })),
+        (Some(_), None) => Err(Failure::usage("tls-cert: its private key is missing: set tls-key too")),
+        (None, Some(_)) => Err(Failure::usage("tls-key: its certificate is missing: set tls-cert too")),
     }
 }
 
@@ -176,6 +199,8 @@ mod tests {
             redis_no_auth: None,
             engine: None,
             segment_bytes: None,
+            tls_cert: None,
+            tls_key: None,
             cors_origins: None,
             allowed_hosts: None,
             config: None,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use naven_api::IdempotencyKey;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
-use reqwest::{Method, RequestBuilder, Url};
+use reqwest::{Certificate, Method, RequestBuilder, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -46,6 +46,22 @@ impl fmt::Debug for Client {
     }
 }
 
+fn setup(why: String) -> Error {
+    Error::Setup { why }
+}
+
+fn parse_base(text: &str) -> Result<Url, Error> {
+    let base: Url = text.parse().map_err(|error| setup(format!("'{text}' is not an address: {error}")))?;
+    if !matches!(base.scheme(), "http" | "https") {
+        let scheme = base.scheme();
+        return Err(setup(format!("'{scheme}' is not a scheme we speak: name http:// or https://")));
+    }
+    if !base.username().is_empty() || base.password().is_some() {
+        return Err(setup("the address carries a user or password: hand over the key instead".to_owned()));
+    }
+    Ok(base)
+}
+
 /// One request, before it is sent.
 pub(crate) struct Call<'a, B> {
     pub(crate) method: Method,
@@ -61,39 +77,47 @@ pub(crate) struct Call<'a, B> {
 
 impl Client {
     /// A client for the server at `base_url`, such as `http://127.0.0.1:7480`. Connects at the first
-    /// call. Proxies named in the environment are not used.
+    /// call. Proxies named in the environment are not used. Over `https` the roots that the system trusts
+    /// are trusted.
     ///
     /// # Errors
-    /// [`Error::Setup`] where the address is not one, is not plain `http`, or carries a password, and
-    /// where the key cannot be sent in a header.
+    /// [`Error::Setup`] where the address is not one, is neither `http` nor `https`, or carries a password,
+    /// and where the key cannot be sent in a header.
     pub fn new(base_url: &str, key: &str) -> Result<Self, Error> {
-        let setup = |why: String| Error::Setup { why };
-        let base: Url =
-            base_url.parse().map_err(|error| setup(format!("'{base_url}' is not an address: {error}")))?;
-        match base.scheme() {
-            "http" => {}
-            "https" => {
-                return Err(setup("https is not in this version: name an http:// address".to_owned()));
-            }
-            other => return Err(setup(format!("'{other}' is not a scheme we speak: name http://"))),
+        Self::build(base_url, key, None)
+    }
+
+    /// The same; over `https` the certificates in `roots` (PEM) are trusted and no others.
+    ///
+    /// # Errors
+    /// [`Error::Setup`], also where `roots` holds no certificate.
+    pub fn trusting(base_url: &str, key: &str, roots: &[u8]) -> Result<Self, Error> {
+        let roots = Certificate::from_pem_bundle(roots)
+            .map_err(|error| setup(format!("the trusted certificates cannot be read: {error}")))?;
+        if roots.is_empty() {
+            return Err(setup("no trusted certificate: PEM is expected".to_owned()));
         }
-        if !base.username().is_empty() || base.password().is_some() {
-            return Err(setup(
-                "the address carries a user or password: hand over the key instead".to_owned(),
-            ));
-        }
+        Self::build(base_url, key, Some(roots))
+    }
+
+    fn build(base_url: &str, key: &str, roots: Option<Vec<Certificate>>) -> Result<Self, Error> {
+        let base = parse_base(base_url)?;
         let mut authorization = HeaderValue::from_str(&format!("Bearer {key}"))
             .map_err(|_| setup("the key holds characters that no key has".to_owned()))?;
         authorization.set_sensitive(true);
-        let http = reqwest::Client::builder()
+        let mut http = reqwest::Client::builder()
             .default_headers(HeaderMap::from_iter([(AUTHORIZATION, authorization)]))
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
             .connect_timeout(CONNECT_TIMEOUT)
             .read_timeout(SILENCE_TIMEOUT)
-            .pool_idle_timeout(POOL_IDLE_TIMEOUT)
-            .build()
-            .map_err(|error| setup(format!("no client can be made: {error}")))?;
+            .pool_idle_timeout(POOL_IDLE_TIMEOUT);
+        // A plain connection trusts nobody, and needs no roots on the machine.
+        let roots = roots.or_else(|| (base.scheme() == "http").then(Vec::new));
+        if let Some(roots) = roots {
+            http = http.tls_certs_only(roots);
+        }
+        let http = http.build().map_err(|error| setup(format!("no client can be made: {error}")))?;
         Ok(Self { http, base, call_timeout: CALL_TIMEOUT })
     }
 

@@ -19,10 +19,8 @@
 //! Requests and replies are the types of `naven-api`. Replies may carry fields and words that this
 //! version does not know: unknown fields are passed over, unknown words kept as text.
 //!
-//! What a consumer has to get right (heartbeats, lost answers, 409) is `docs/consumers.md`. This
-//! version speaks plain HTTP only, like the server: it belongs on loopback, a private network, or
-//! behind a proxy that ends TLS. An `https` address is refused when the client is made; `https`
-//! comes together with the server's own TLS.
+//! What a consumer has to get right (heartbeats, lost answers, 409) is `docs/consumers.md`. Over
+//! `https` the roots that the system trusts are trusted, or those handed to [`Client::trusting`].
 
 mod answer;
 mod backup;

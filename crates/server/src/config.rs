@@ -10,6 +10,7 @@ use naven_api::limits;
 
 use crate::access::Access;
 use crate::auth::BearerKey;
+use crate::net::TlsFiles;
 
 /// What [`crate::Server::start`] needs besides an engine.
 #[derive(Debug, Clone)]
@@ -20,6 +21,8 @@ pub struct ServerConfig {
     pub redis: Option<SocketAddr>,
     /// The key that is installed as the row `admin`, replacing another one.
     pub admin_key: Option<BearerKey>,
+    /// The certificate with which the doors speak TLS; none: they speak plainly.
+    pub tls: Option<TlsFiles>,
     /// From where the HTTP door may be called.
     pub access: Access,
     /// Sizes and counts.
@@ -35,6 +38,7 @@ impl ServerConfig {
             http,
             redis: None,
             admin_key: None,
+            tls: None,
             access: Access::default(),
             limits: ServerLimits::default(),
             patience: Patience::default(),

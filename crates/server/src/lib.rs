@@ -20,5 +20,6 @@ pub use access::{Access, HostName, Origin, ParseHostNameError, ParseOriginError}
 pub use config::{Patience, ServerConfig, ServerLimits};
 pub use failure::Failure;
 pub use http::openapi_document;
+pub use net::{TlsError, TlsFiles};
 pub use serve::{Running, Server, StartError};
 pub use system::{SystemClock, SystemRandom};

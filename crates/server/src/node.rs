@@ -17,6 +17,7 @@ use tokio::sync::Semaphore;
 use crate::auth::KeyRing;
 use crate::config::{Patience, ServerLimits};
 use crate::failure::Failure;
+use crate::net::Tls;
 use crate::wait::Waits;
 
 /// The shared parts of one node.
@@ -24,6 +25,8 @@ pub(crate) struct Node {
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) waits: Arc<Waits>,
     pub(crate) keys: KeyRing,
+    /// None: both doors speak plainly.
+    pub(crate) tls: Option<Tls>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) limits: ServerLimits,

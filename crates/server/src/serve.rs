@@ -19,7 +19,7 @@ use crate::access::Access;
 use crate::auth::{self, KeyRing};
 use crate::config::ServerConfig;
 use crate::http::HttpDoor;
-use crate::net::{self, Stops};
+use crate::net::{self, Stops, Tls, TlsError};
 use crate::node::Node;
 use crate::redis;
 use crate::sweep::sweep;
@@ -36,6 +36,9 @@ pub enum StartError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The certificate cannot be used.
+    #[error(transparent)]
+    Tls(TlsError),
     /// The engine did not give or take the keys.
     #[error("could not read or store the keys: {0}")]
     Keys(OpError),
@@ -56,6 +59,7 @@ impl Server {
         clock: Arc<dyn Clock>,
         random: Arc<dyn Random>,
     ) -> Result<Running, StartError> {
+        let tls = config.tls.map(Tls::load).transpose().map_err(StartError::Tls)?;
         let listen = |address| net::listen(address).map_err(|source| StartError::Listen { address, source });
         let http = listen(config.http)?;
         let redis = config.redis.map(listen).transpose()?;
@@ -72,6 +76,7 @@ impl Server {
         let node = Arc::new(Node {
             waits: Waits::new(Arc::clone(&engine), tasks.clone(), limits),
             keys,
+            tls,
             started_at: clock.wall(),
             engine,
             clock,
@@ -132,6 +137,15 @@ impl Running {
     /// Where the Redis door listens, where it does.
     pub fn redis_addr(&self) -> Option<SocketAddr> {
         self.redis_addr
+    }
+
+    /// Reads the certificate's files again, where the doors speak TLS: new connections get what is in them
+    /// now.
+    ///
+    /// # Errors
+    /// Where a file cannot be used: then new connections get what they got before.
+    pub fn reload(&self) -> Result<(), TlsError> {
+        self.node.tls.as_ref().map_or(Ok(()), Tls::reload)
     }
 
     /// How many claims wait now, and on how many queues.

@@ -37,9 +37,12 @@ pub(crate) fn naven() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_naven"));
     for name in [
         "NAVEN_ADMIN_KEY",
+        "NAVEN_ALLOWED_HOSTS",
         "NAVEN_API_KEY",
         "NAVEN_API_URL",
+        "NAVEN_CA_FILE",
         "NAVEN_CONFIG",
+        "NAVEN_CORS_ORIGINS",
         "NAVEN_DATA",
         "NAVEN_ENGINE",
         "NAVEN_HTTP",
@@ -49,6 +52,8 @@ pub(crate) fn naven() -> Command {
         "NAVEN_REDIS",
         "NAVEN_REDIS_NO_AUTH",
         "NAVEN_SEGMENT_BYTES",
+        "NAVEN_TLS_CERT",
+        "NAVEN_TLS_KEY",
     ] {
         command.env_remove(name);
     }

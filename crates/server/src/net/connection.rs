@@ -12,7 +12,7 @@ use bytes::{Bytes, BytesMut};
 use hyper::rt::Executor;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
@@ -33,7 +33,25 @@ const H2_STREAMS_MAX: u32 = 1_000;
 const H2_PING_EVERY: Duration = Duration::from_secs(15);
 
 /// Serves one connection until it ends, idles too long, or must end.
-pub(super) async fn serve(mut stream: TcpStream, door: HttpDoor, stops: Stops, tasks: TaskTracker) {
+pub(super) async fn serve(stream: TcpStream, door: HttpDoor, stops: Stops, tasks: TaskTracker) {
+    let Some(tls) = door.node.tls.clone() else { return serve_plain(stream, door, stops, tasks).await };
+    let accepted = tokio::select! {
+        accepted = tokio::time::timeout(door.node.patience.head, tls.accept(stream)) => accepted,
+        () = idle_drain(&stops) => return,
+        () = stops.end.cancelled() => return,
+    };
+    match accepted {
+        Ok(Ok(stream)) => serve_plain(stream, door, stops, tasks).await,
+        Ok(Err(error)) => tracing::debug!(%error, "a client spoke no TLS of ours"),
+        Err(_) => tracing::debug!("a client was too slow to agree on TLS"),
+    }
+}
+
+/// Serves what a connection says once nobody can listen to it any more.
+async fn serve_plain<S>(mut stream: S, door: HttpDoor, stops: Stops, tasks: TaskTracker)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let activity = Activity::new();
     let head = door.node.patience.head;
     let sniffed = tokio::select! {
@@ -75,7 +93,7 @@ async fn idle_drain(stops: &Stops) {
 }
 
 /// Reads until the first bytes tell which HTTP this is.
-async fn sniff(stream: &mut TcpStream, activity: &Activity) -> std::io::Result<(Bytes, bool)> {
+async fn sniff<S: AsyncRead + Unpin>(stream: &mut S, activity: &Activity) -> std::io::Result<(Bytes, bool)> {
     let mut seen = BytesMut::with_capacity(4 * 1024);
     loop {
         if stream.read_buf(&mut seen).await? == 0 {

@@ -4,6 +4,9 @@ mod accept;
 mod activity;
 mod connection;
 mod stream;
+mod tls;
 
 pub(crate) use accept::{Stops, accept, listen, serve_http};
 pub(crate) use activity::{Activity, InRequest};
+pub(crate) use tls::Tls;
+pub use tls::{TlsError, TlsFiles};

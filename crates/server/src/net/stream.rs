@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
 use super::activity::Activity;
@@ -22,8 +21,8 @@ const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES: usize = 16 * 1024 * 1024;
 
 /// A client's socket.
-pub(crate) struct ClientStream {
-    stream: TcpStream,
+pub(crate) struct ClientStream<S> {
+    stream: S,
     ahead: Bytes,
     activity: Arc<Activity>,
     write_patience: Duration,
@@ -36,13 +35,8 @@ struct Closing {
     left: usize,
 }
 
-impl ClientStream {
-    pub(crate) fn new(
-        stream: TcpStream,
-        ahead: Bytes,
-        activity: Arc<Activity>,
-        write_patience: Duration,
-    ) -> Self {
+impl<S> ClientStream<S> {
+    pub(crate) fn new(stream: S, ahead: Bytes, activity: Arc<Activity>, write_patience: Duration) -> Self {
         Self { stream, ahead, activity, write_patience, stalled: None, closing: None }
     }
 
@@ -60,7 +54,7 @@ impl ClientStream {
     }
 }
 
-impl AsyncRead for ClientStream {
+impl<S: AsyncRead + Unpin> AsyncRead for ClientStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -81,7 +75,7 @@ impl AsyncRead for ClientStream {
     }
 }
 
-impl AsyncWrite for ClientStream {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, buf);
         self.bounded(cx, written)
