@@ -125,3 +125,6 @@ pub const WAIT_LOOK_MS: u64 = 1_000;
 pub const FINDINGS_MAX: usize = 10_000;
 /// Longest piece of a backup, in bytes.
 pub const BACKUP_PIECE_BYTES: usize = 256 * 1024;
+
+/// Most entries that a trim may be told to leave.
+pub const TRIM_LENGTH_MAX: u32 = 1_000_000_000;

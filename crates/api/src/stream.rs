@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::field::{BadRequest, Faults, Rule};
 use crate::headers::Headers;
 use crate::id::{EventId, QueueId};
+use crate::limits::TRIM_LENGTH_MAX;
 use crate::object::decode;
 use crate::payload::Payload;
 use crate::place::EntryId;
@@ -135,6 +136,60 @@ impl ResetRequest {
     }
 }
 
+/// Drops a stream's oldest entries. Exactly one of the three.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum TrimRequest {
+    /// So many of the newest entries stay: 0 to 1,000,000,000.
+    MaxLength(u32),
+    /// This entry, which need not be there, and what comes behind it stay.
+    Id(EntryId),
+    /// What has its place at or after this instant stays.
+    Time(Timestamp),
+}
+
+/// What a trim answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TrimReply {
+    /// The stream.
+    pub name: String,
+    /// Entries that were dropped from it. What a queue still needs of them stays for that queue alone.
+    pub trimmed: u64,
+}
+
+impl TrimRequest {
+    /// Reads a request's body.
+    ///
+    /// # Errors
+    /// See [`BadRequest`].
+    pub fn decode(body: &[u8], faults: Faults) -> Result<Self, BadRequest> {
+        decode(body, faults, |object| {
+            let named = ["maxLength", "id", "time"].into_iter().filter(|name| object.has(name));
+            let named: Vec<&str> = named.collect();
+            match named[..] {
+                [] => object.refuse("maxLength", &Rule::new("required: maxLength, id or time")),
+                [_] => {}
+                [first, ref more @ ..] => {
+                    let rule =
+                        if first == "id" { "not together with id" } else { "not together with maxLength" };
+                    more.iter().for_each(|name| object.refuse(name, &Rule::new(rule)));
+                }
+            }
+            let length = object.optional("maxLength", value::integer_rule(0, TRIM_LENGTH_MAX), |text| {
+                value::integer(text, 0, TRIM_LENGTH_MAX)
+            });
+            let id =
+                object.optional("id", Rule::new(EntryId::RULE), |text| value::string(text)?.parse().ok());
+            let time = object.optional("time", Rule::new(Timestamp::RULE), |text| {
+                Timestamp::parse(&value::string(text)?).ok()
+            });
+            length.map(Self::MaxLength).or(id.map(Self::Id)).or(time.map(Self::Time))
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,5 +207,21 @@ mod tests {
             assert_eq!(faults.len(), 1, "{bad}");
         }
         assert!(matches!(reset(r#"{"id":"5-1","queue":"q"}"#), Err(BadRequest::Unknown(_))));
+    }
+
+    #[test]
+    fn a_trim_says_what_stays_in_one_way() {
+        let trim = |body: &str| TrimRequest::decode(body.as_bytes(), Faults::default());
+        assert_eq!(trim(r#"{"maxLength":0}"#), Ok(TrimRequest::MaxLength(0)));
+        assert_eq!(trim(r#"{"id":"5-1"}"#), Ok(TrimRequest::Id(EntryId { ms: 5, seq: 1 })));
+        let time = TrimRequest::Time(Timestamp::from_ms(0));
+        assert_eq!(trim(r#"{"time":"1970-01-01T00:00:00Z"}"#), Ok(time));
+        assert_eq!(serde_json::to_string(&TrimRequest::MaxLength(7)).unwrap(), r#"{"maxLength":7}"#);
+        for bad in
+            [r"{}", r#"{"maxLength":1,"id":"5-1"}"#, r#"{"maxLength":-1}"#, r#"{"maxLength":1000000001}"#]
+        {
+            let Err(BadRequest::Invalid(faults)) = trim(bad) else { panic!("{bad}") };
+            assert_eq!(faults.len(), 1, "{bad}");
+        }
     }
 }

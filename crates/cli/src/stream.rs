@@ -3,9 +3,13 @@
 //! Lives here: its commands, their arguments and what they print. Not here: the calls (`naven-client`),
 //! and publishing to a stream (`publish.rs`).
 
+use std::time::Duration;
+
 use clap::{Args, Subcommand};
 use naven_api::{EntryId, Timestamp};
-use naven_client::{Entries, Entry, GroupReply, QueueReply, ResetRequest, StreamReply, Unfinished};
+use naven_client::{
+    Entries, Entry, GroupReply, QueueReply, ResetRequest, StreamReply, TrimReply, TrimRequest, Unfinished,
+};
 use serde::Serialize;
 
 use crate::connection::{Connection, answered};
@@ -26,6 +30,8 @@ pub(crate) enum StreamCommand {
     Entries(EntriesArgs),
     /// Delete a stream and its queues.
     Delete(DeleteArgs),
+    /// Drop a stream's oldest entries; what a queue still needs of them stays for it.
+    Trim(TrimArgs),
     /// Put a queue at another place of its stream: what lies behind that place begins a new round.
     Reset(ResetArgs),
 }
@@ -91,6 +97,35 @@ pub(crate) struct DeleteArgs {
     connection: Connection,
 }
 
+/// Arguments of `naven stream trim`.
+#[derive(Debug, Args)]
+pub(crate) struct TrimArgs {
+    /// The stream.
+    name: String,
+
+    #[command(flatten)]
+    keep: KeepArgs,
+
+    #[command(flatten)]
+    connection: Connection,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct KeepArgs {
+    /// Leave so many of the newest entries (0 to 1000000000).
+    #[arg(long, value_name = "N")]
+    max_length: Option<u32>,
+
+    /// Leave this entry and what comes behind it.
+    #[arg(long, value_name = "ID")]
+    id: Option<EntryId>,
+
+    /// Leave the entries at or after this time, such as 2026-12-24T18:00:00Z.
+    #[arg(long, value_name = "TIME", value_parser = Timestamp::parse)]
+    time: Option<Timestamp>,
+}
+
 /// Arguments of `naven stream reset`.
 #[derive(Debug, Args)]
 pub(crate) struct ResetArgs {
@@ -127,6 +162,7 @@ pub(crate) async fn run(command: StreamCommand) -> Result<(), Failure> {
         StreamCommand::Show(args) => show(args).await,
         StreamCommand::Entries(args) => entries(args).await,
         StreamCommand::Delete(args) => delete(args).await,
+        StreamCommand::Trim(args) => trim(args).await,
         StreamCommand::Reset(args) => reset(args).await,
     }
 }
@@ -177,6 +213,21 @@ async fn delete(args: DeleteArgs) -> Result<(), Failure> {
     let unfinished = if args.force { Unfinished::Bury } else { Unfinished::Refuse };
     let gone = answered(client.delete_stream(&args.name, unfinished).await, ADVICE)?;
     Ok(args.connection.output().one(Some(&gone), |gone| vec![("deleted", gone.name.clone())])?)
+}
+
+/// Longest time that a trim may take: it is done in steps, and a repetition goes on where it stopped.
+const TRIM_TIMEOUT: Duration = Duration::from_secs(600);
+
+async fn trim(args: TrimArgs) -> Result<(), Failure> {
+    let client = args.connection.client()?.with_call_timeout(TRIM_TIMEOUT);
+    let KeepArgs { max_length, id, time } = args.keep;
+    let keep = max_length.map(TrimRequest::MaxLength).or(id.map(TrimRequest::Id));
+    let keep = keep.or(time.map(TrimRequest::Time));
+    let keep = keep.ok_or_else(|| Failure::usage("say what stays: --max-length, --id or --time"))?;
+    let reply = answered(client.trim_stream(&args.name, &keep).await, "repeat it to go on")?;
+    let lines =
+        |reply: &TrimReply| vec![("stream", reply.name.clone()), ("trimmed", reply.trimmed.to_string())];
+    Ok(args.connection.output().one(Some(&reply), lines)?)
 }
 
 async fn reset(args: ResetArgs) -> Result<(), Failure> {

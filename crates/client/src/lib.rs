@@ -50,10 +50,10 @@ pub use naven_api::envelope::List;
 pub use naven_api::event::{AttemptReply, DeadReply, DeliveryReply, HoldReply, TimelineReply};
 pub use naven_api::publish::PublishRequest;
 pub use naven_api::queue::{
-    QueueCreateRequest, QueueFields, QueueReply, RetentionFields, RetentionReply, StateCounts,
+    QueueCreateRequest, QueueFields, QueueReply, Retention, RetentionFields, RetentionReply, StateCounts,
 };
 pub use naven_api::settle::{AckReply, HeartbeatReply, NackMode, NackReply};
-pub use naven_api::stream::{GroupReply, ResetRequest, StreamReply};
+pub use naven_api::stream::{GroupReply, ResetRequest, StreamReply, TrimReply, TrimRequest};
 pub use naven_api::system::SystemReply;
 pub use naven_api::{
     Backoff, ConsumerId, DedupeKey, DelaySeconds, EntryId, ErrorCode, EventId, FieldFault, Headers,

@@ -4,7 +4,7 @@
 
 use naven_api::envelope::List;
 use naven_api::queue::{QueueDeletedReply, QueueReply};
-use naven_api::stream::{GroupReply, ResetRequest, StreamDeletedReply, StreamReply};
+use naven_api::stream::{GroupReply, ResetRequest, StreamDeletedReply, StreamReply, TrimReply, TrimRequest};
 use naven_api::{EntryId, EventId, Headers, IdempotencyKey, Payload, Timestamp};
 use reqwest::Method;
 use serde::{Deserialize, Serialize};
@@ -124,6 +124,18 @@ impl Client {
     ) -> Result<QueueReply, Error> {
         let path = ["streams", stream, "groups", group, "reset"];
         self.send(Call { once, ..Call::post(&path, place) }).await
+    }
+
+    /// Drops a stream's oldest entries. What a queue still needs of them stays for that queue alone. A long
+    /// trim is done in steps; the call may take as long as [`with_call_timeout`](Self::with_call_timeout)
+    /// allows.
+    ///
+    /// Cancel safety: dropped, it stops somewhere; repeated, it goes on.
+    ///
+    /// # Errors
+    /// `stream_or_group_not_found`, `invalid_field` and what every call may meet.
+    pub async fn trim_stream(&self, stream: &str, keep: &TrimRequest) -> Result<TrimReply, Error> {
+        self.send(Call::post(&["streams", stream, "trim"], keep)).await
     }
 
     /// Removes the queue `group` (its name or id) of `stream`.

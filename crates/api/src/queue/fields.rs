@@ -54,6 +54,21 @@ pub struct QueueFields {
     /// 300. It is the stream's: all its queues share it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dedupe_window_seconds: Option<u32>,
+    /// When entries of the queue's stream leave; by default `consumed` where the queue made a stream of its
+    /// own, and `trim` where it made a shared one. It is the stream's: all its queues share it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retention: Option<Retention>,
+}
+
+/// When entries leave a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum Retention {
+    /// Once every queue of the stream has settled them.
+    Consumed,
+    /// When they are trimmed.
+    Trim,
 }
 
 /// How long settled events are kept.
@@ -122,6 +137,14 @@ impl QueueFields {
                 DEDUPE_WINDOW_SECONDS_DEFAULT,
                 0..=DEDUPE_WINDOW_SECONDS_MAX,
             ),
+            // Which of the two is a stream's default depends on how it was made: null names none.
+            retention: object.optional("retention", Rule::new("\"consumed\" or \"trim\""), |text| {
+                match value::string(text)?.as_str() {
+                    "consumed" => Some(Retention::Consumed),
+                    "trim" => Some(Retention::Trim),
+                    _ => None,
+                }
+            }),
         }
     }
 }

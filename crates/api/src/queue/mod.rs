@@ -6,6 +6,6 @@ mod fields;
 mod reply;
 mod request;
 
-pub use fields::{QueueFields, RetentionFields};
+pub use fields::{QueueFields, Retention, RetentionFields};
 pub use reply::{QueueDeletedReply, QueueReply, RetentionReply, StateCounts};
 pub use request::{PauseRequest, QueueCreateRequest, QueuePatchRequest, decode_nothing};

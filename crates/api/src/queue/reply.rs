@@ -46,6 +46,8 @@ pub struct QueueReply {
     pub retention_seconds: RetentionReply,
     /// How long a dedupe key of the queue's stream is remembered.
     pub dedupe_window_seconds: u32,
+    /// When entries of the queue's stream leave: `consumed` or `trim`. More may come.
+    pub retention: String,
     /// Deliveries by state.
     pub counts: StateCounts,
     /// How long the longest-waiting ready event has been due; null where none is.

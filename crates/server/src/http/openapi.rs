@@ -267,6 +267,8 @@ fn words() -> Vec<Named> {
     add::<stream::GroupReply>(&mut all);
     add::<stream::StreamDeletedReply>(&mut all);
     add::<stream::ResetRequest>(&mut all);
+    add::<stream::TrimRequest>(&mut all);
+    add::<stream::TrimReply>(&mut all);
     add::<claim::ClaimRequest>(&mut all);
     add::<claim::ClaimBatchRequest>(&mut all);
     add::<claim::ClaimReply>(&mut all);

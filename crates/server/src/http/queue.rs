@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use naven_api::queue::{
-    PauseRequest, QueueCreateRequest, QueueDeletedReply, QueueFields, QueuePatchRequest, decode_nothing,
+    self as asked, PauseRequest, QueueCreateRequest, QueueDeletedReply, QueueFields, QueuePatchRequest,
+    decode_nothing,
 };
 use naven_api::{EntryId, StartFrom};
 use naven_core::DeadReason;
-use naven_store::queue::{QueueChanges, QueueSettings, StreamChanges};
+use naven_store::queue::{QueueChanges, QueueSettings, Retention, StreamChanges};
 use naven_store::read::{Page, QueueView, Read};
 use naven_store::reply::{OpError, OpReply};
 use naven_store::txn::{self, DeleteOp, GroupOp, Op, OpKind, Place, Reading, StreamRef, Txn};
@@ -187,6 +188,10 @@ fn changes(fields: QueueFields) -> (QueueChanges, StreamChanges) {
         done_retention_seconds: retention.done,
         dead_retention_seconds: retention.dead,
     };
-    let stream = StreamChanges { retention: None, dedupe_window_seconds: fields.dedupe_window_seconds };
+    let kept = fields.retention.map(|retention| match retention {
+        asked::Retention::Consumed => Retention::Consumed,
+        asked::Retention::Trim => Retention::Trim,
+    });
+    let stream = StreamChanges { retention: kept, dedupe_window_seconds: fields.dedupe_window_seconds };
     (queue, stream)
 }

@@ -42,6 +42,7 @@ pub(super) fn router(node: Arc<Node>) -> Router {
         .route("/v1/streams/{name}/groups", get(stream::groups))
         .route("/v1/streams/{name}/groups/{group}", delete(group::delete))
         .route("/v1/streams/{name}/groups/{group}/reset", post(group::reset))
+        .route("/v1/streams/{name}/trim", post(stream::trim))
         .route("/v1/leases/ack", post(settle::ack_batch))
         .route("/v1/dead-letters", get(dead_letter::of_any))
         .route("/v1/me", get(system::me))

@@ -7,11 +7,21 @@ use naven_api::event::{AttemptReply, DeadReply, DeliveryReply, EventReply};
 use naven_api::queue::{QueueReply, RetentionReply, StateCounts};
 use naven_api::{EntryId, Headers, Payload, Timestamp};
 use naven_core::{Past, View};
+use naven_store::queue::Retention;
 use naven_store::read::{Counts, DeliveryView, EventView, QueueView};
 use naven_store::reply::Grant;
 use naven_store::txn::{Body, Form, Place};
 
 use crate::failure::Failure;
+
+/// When a stream's entries leave.
+pub(super) fn retention(retention: Retention) -> String {
+    match retention {
+        Retention::Consumed => "consumed",
+        Retention::Trim => "trim",
+    }
+    .to_owned()
+}
 
 /// A queue.
 pub(super) fn queue(view: QueueView) -> QueueReply {
@@ -35,6 +45,7 @@ pub(super) fn queue(view: QueueView) -> QueueReply {
             dead: settings.dead_retention_seconds,
         },
         dedupe_window_seconds: view.stream_settings.dedupe_window_seconds,
+        retention: retention(view.stream_settings.retention),
         counts: counts(&view.counts),
         oldest_ready_age_seconds: view.oldest_ready.map(|since| age_seconds(since, view.now)),
         created_at: view.created_at,

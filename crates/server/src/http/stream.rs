@@ -1,4 +1,4 @@
-//! Streams: seeing them, their entries and queues, and deleting them.
+//! Streams: seeing them, their entries and queues, trimming and deleting them.
 //!
 //! Lives here: the handlers. Not here: publishing (`publish.rs`), making a queue on a stream (`queue.rs`),
 //! one queue of a stream (`group.rs`).
@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use naven_api::envelope::List;
-use naven_api::stream::{GroupReply, StreamDeletedReply};
+use naven_api::stream::{GroupReply, StreamDeletedReply, TrimReply, TrimRequest};
 use naven_store::read::{Cursor, EntryView, Page, Read};
 use naven_store::reply::OpReply;
-use naven_store::txn::{DeleteOp, OpKind, Place, StreamRef};
+use naven_store::txn::{DeleteOp, Keep, OpKind, Place, StreamRef, Trim};
 
 use super::answer::{Reply, ok};
+use super::body::Sent;
 use super::event::shown_if;
 use super::extract::StreamInPath;
 use super::list::page;
@@ -157,6 +158,40 @@ pub(super) async fn delete(
     match node.apply(OpKind::Delete(DeleteOp::Stream { stream, force })).await? {
         OpReply::Done => ok(&StreamDeletedReply { name, deleted: true }),
         other => Err(odd_reply(&other)),
+    }
+}
+
+/// Entries that leave in one transaction of a trim: few enough that other calls do not wait for it.
+const TRIM_STEP: u64 = 1_000;
+
+/// `POST /v1/streams/{name}/trim`: in steps. Where its caller goes away meanwhile, it stops half way.
+pub(super) async fn trim(
+    State(node): State<Arc<Node>>,
+    caller: Caller,
+    StreamInPath(stream): StreamInPath,
+    sent: Sent,
+) -> Reply {
+    allow_stream(&caller, Scope::Admin, &stream)?;
+    let keep = match node.in_stream(&stream, sent.decode(TrimRequest::decode)).await? {
+        TrimRequest::MaxLength(newest) => Keep::Newest(newest.into()),
+        TrimRequest::Id(id) => Keep::From(Place { ms: id.ms, seq: id.seq }),
+        TrimRequest::Time(at) => {
+            // No entry is older than 1970.
+            Keep::From(Place { ms: u64::try_from(at.as_ms()).unwrap_or(0), seq: 0 })
+        }
+    };
+    let mut trimmed = 0;
+    loop {
+        let step = Trim { stream: stream.clone(), keep, limit: Some(TRIM_STEP) };
+        match node.apply(OpKind::Trim(step)).await? {
+            OpReply::Removed(count) => {
+                trimmed += count;
+                if count < TRIM_STEP {
+                    return ok(&TrimReply { name: shown::name(&stream.0), trimmed });
+                }
+            }
+            other => return Err(odd_reply(&other)),
+        }
     }
 }
 

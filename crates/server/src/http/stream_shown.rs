@@ -5,22 +5,17 @@
 
 use naven_api::Headers;
 use naven_api::stream::{EntryReply, GroupReply, StreamReply};
-use naven_store::queue::Retention;
 use naven_store::read::{EntryView, GroupView, StreamView};
 use naven_store::txn::Place;
 
-use super::shown::{PayloadShown, age_seconds, entry_id, payload, queue};
+use super::shown::{PayloadShown, age_seconds, entry_id, payload, queue, retention};
 use crate::failure::Failure;
 
 /// A stream.
 pub(super) fn stream(view: StreamView) -> StreamReply {
     StreamReply {
         name: name(&view.name),
-        retention: match view.settings.retention {
-            Retention::Consumed => "consumed",
-            Retention::Trim => "trim",
-        }
-        .to_owned(),
+        retention: retention(view.settings.retention),
         dedupe_window_seconds: view.settings.dedupe_window_seconds,
         length: view.length,
         first_id: view.first.map(entry_id),

@@ -13,7 +13,7 @@ fn queue_picture(name: &str) -> Value {
         "defaultLeaseSeconds": 60, "maxLeaseSeconds": 0, "maxAttempts": 10,
         "backoff": { "initialSeconds": 5, "factor": 2, "maxSeconds": 3600, "jitter": 1 },
         "lateAckGraceSeconds": 0, "keepDonePayload": false, "protectUnread": true,
-        "retentionSeconds": { "done": 86400, "dead": 1209600 }, "dedupeWindowSeconds": 300,
+        "retentionSeconds": { "done": 86400, "dead": 1209600 }, "dedupeWindowSeconds": 300, "retention": "consumed",
         "counts": {
             "scheduled": 0, "ready": 0, "leased": 0, "held": 0, "retrying": 0, "done": 0, "dead": 0, "cancelled": 0
         },

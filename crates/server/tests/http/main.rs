@@ -146,6 +146,8 @@ macro_rules! every_case {
                 names_are_escaped_in_paths,
                 a_queue_begins_where_it_is_told,
                 a_queue_goes_back_and_forward,
+                a_stream_is_trimmed,
+                a_shared_stream_may_let_consumed_entries_go,
                 a_stream_is_deleted_with_its_queues,
                 a_shared_event_is_redriven_in_the_queue_that_is_named;
             timeline:

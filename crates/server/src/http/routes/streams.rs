@@ -113,4 +113,17 @@ pub(super) const ROUTES: &[Route] = &[
         answers: &ok(Data::Of("QueueReply"), "The queue as it is now"),
         errors: errors!(StreamOrGroupNotFound, IdempotencyKeyReused),
     },
+    Route {
+        method: "POST",
+        path: "/v1/streams/{name}/trim",
+        summary: "Drop a stream's oldest entries",
+        scope: ADMIN,
+        query: &[],
+        body: Some("TrimRequest"),
+        answers: &ok(
+            Data::Of("TrimReply"),
+            "How many left the stream; what a queue still needs of them stays for it",
+        ),
+        errors: errors!(StreamOrGroupNotFound),
+    },
 ];
