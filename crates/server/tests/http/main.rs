@@ -32,6 +32,7 @@ mod sockets;
 mod streams;
 mod test_server;
 mod timeline;
+mod trim;
 mod waiting_crowd;
 
 use std::sync::Arc;
@@ -146,13 +147,12 @@ macro_rules! every_case {
                 names_are_escaped_in_paths,
                 a_queue_begins_where_it_is_told,
                 a_queue_goes_back_and_forward,
-                a_stream_is_trimmed,
-                a_shared_stream_may_let_consumed_entries_go,
                 a_stream_is_deleted_with_its_queues,
                 a_shared_event_is_redriven_in_the_queue_that_is_named;
             timeline:
                 deliveries_are_listed_newest_first,
                 a_shared_event_has_a_timeline_in_each_queue;
+            trim: a_stream_is_trimmed, a_shared_stream_may_let_consumed_entries_go;
             waiting_crowd: a_thousand_events_reach_a_thousand_of_five_thousand_claims;
         }
     };
