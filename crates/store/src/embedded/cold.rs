@@ -36,6 +36,7 @@ use damage::{guarded, storage_error};
 use file::ColdFile;
 pub(crate) use look::look;
 pub(crate) use read::{ColdReader, ColdRow, ColdRows, ReadFailed, Reads, missing_row};
+pub(crate) use reserve::RESERVE_FILE;
 
 /// The file's name.
 pub(crate) const COLD_FILE: &str = "cold.redb";

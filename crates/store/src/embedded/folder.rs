@@ -8,6 +8,7 @@
 //! `meta` and is not such a leftover is left untouched.
 
 use super::backup::is_restore_cut_short;
+use super::backup::leftover::unmark_store;
 use super::disk::{Disk, DiskError, Site};
 use super::lock::{FolderLock, LOCK_FILE};
 use super::log::pool;
@@ -54,6 +55,7 @@ impl Folder {
         }
         let lock = FolderLock::take(disk)?;
         if let Some(meta) = Meta::read(disk)? {
+            unmark_store(disk)?;
             return Ok(Self { secret: Secret::read(disk)?, meta, is_new: false, lock });
         }
         refuse_strangers(disk)?;

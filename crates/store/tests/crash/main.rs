@@ -4,10 +4,16 @@
 //! alone (`log_crash.rs`) and real processes that are killed (`crates/cli/tests`).
 
 mod audit;
+mod copies;
+mod copying;
 mod damage;
 mod faults;
+#[path = "../backup/folder.rs"]
+#[allow(dead_code, reason = "the backup tests use all of it")]
+mod folder;
 mod full;
 mod images;
 mod position;
 mod script;
+mod sites;
 mod syncs;

@@ -98,6 +98,34 @@ fn a_real_folder_in_use_is_refused_and_a_file_is_no_folder() {
 }
 
 #[test]
+fn a_real_folder_that_cannot_be_looked_up_or_made_is_told_by_its_path_and_nothing_is_made() {
+    let scratch = Scratch::new("log-no-way");
+    fs::create_dir_all(&scratch.0).unwrap();
+    fs::write(scratch.0.join("file"), b"mine").unwrap();
+    std::os::unix::fs::symlink("loop", scratch.0.join("loop")).unwrap();
+    std::os::unix::fs::symlink("nowhere/at/all", scratch.0.join("dangling")).unwrap();
+    let names = || {
+        let mut names: Vec<_> =
+            fs::read_dir(&scratch.0).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = names();
+    // A file on the way; links that lead round, and nowhere; a name that no file system takes.
+    for way in ["file/below", "loop", "loop/below", "dangling", &"x".repeat(300), "file/a/b"] {
+        let root = scratch.0.join(way);
+        for opened in [RealDisk::open(&root), RealDisk::read_only(&root)] {
+            let Err(StorageError::Disk(error)) = opened else { panic!("{way}: {opened:?}") };
+            assert_eq!(error.site, Site("folder.open"), "{way}");
+            assert!(error.to_string().contains(&root.display().to_string()), "{error}");
+        }
+    }
+    assert!(matches!(RealDisk::read_only(&scratch.0.join("file")), Err(StorageError::NotOurs { .. })));
+    assert!(matches!(RealDisk::read_only(&scratch.0.join("none")), Err(StorageError::Disk(_))));
+    assert_eq!((names(), fs::read(scratch.0.join("file")).unwrap()), (before, b"mine".to_vec()));
+}
+
+#[test]
 fn a_real_disk_does_what_its_traits_say() {
     const SITE: Site = Site("test");
     let scratch = Scratch::new("log-disk");

@@ -56,6 +56,20 @@ pub(super) fn unmark(disk: &dyn Disk) -> DiskResult<()> {
     disk.sync_dir(MARK, "")
 }
 
+/// Takes the mark from a folder that is a store: a restore that was whole but for this was cut short, and
+/// nobody may take what has been written since for its leftovers.
+///
+/// # Errors
+/// Whatever the file system says.
+pub(in crate::embedded) fn unmark_store(disk: &dyn Disk) -> DiskResult<()> {
+    if !disk.list(MARK, "")?.iter().any(|name| name == MARK_FILE) {
+        return Ok(());
+    }
+    // What vouches for the folder must not go while its mark stays.
+    disk.sync_dir(MARK, "")?;
+    unmark(disk)
+}
+
 /// Removes everything but the mark, the lock and the folder of the log.
 fn clear(disk: &dyn Disk, names: &[String]) -> Result<(), BackupError> {
     for name in names.iter().filter(|name| ![LOCK_FILE, MARK_FILE, LOG_FOLDER].contains(&name.as_str())) {

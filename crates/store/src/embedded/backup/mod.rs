@@ -11,7 +11,7 @@ mod check;
 mod error;
 mod fixed;
 mod format;
-mod leftover;
+pub(in crate::embedded) mod leftover;
 mod pieces;
 mod resting;
 mod restoring;

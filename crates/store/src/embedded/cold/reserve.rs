@@ -12,7 +12,7 @@ use super::{COLD_FILE, Cold, remove};
 use crate::embedded::disk::{DiskResult, Site};
 
 /// The file's name.
-const RESERVE_FILE: &str = "cold.reserve";
+pub(crate) const RESERVE_FILE: &str = "cold.reserve";
 /// The most that is kept.
 const RESERVE_BYTES_MAX: u64 = 32 << 20;
 /// What the file needs of unused pages to do without a reserve.

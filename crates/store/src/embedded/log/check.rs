@@ -74,3 +74,29 @@ pub(in crate::embedded) fn walk(
         }
     }
 }
+
+#[cfg(all(test, feature = "conformance"))]
+mod tests {
+    use super::*;
+    use crate::embedded::disk::{Fault, Flaw, Lasts, MemDisk};
+    use crate::embedded::log::segment::SegmentNumber;
+
+    #[test]
+    fn a_segment_that_cannot_be_opened_is_told_by_its_name() {
+        let segment = Segment::ordinary(SegmentNumber::FIRST, 64 << 10);
+        for (flaw, lasts) in [Flaw::Io, Flaw::NoRoom]
+            .into_iter()
+            .flat_map(|flaw| [(flaw, Lasts::Once), (flaw, Lasts::ForGood)])
+        {
+            let disk = MemDisk::new();
+            disk.make_folder(Site("test"), "log").expect("the disk is well");
+            drop(disk.create(Site("test"), &segment.name, segment.len).expect("the disk is well"));
+            disk.fail(Fault { site: OPEN, nth: 1, lasts, flaw });
+            let told = walk(&disk, StoreId([7; 16]), &segment, &mut |_, _, _| {}).map(drop);
+            let told = told.expect_err("it cannot be opened").to_string();
+            assert!(told.starts_with(&format!("check.open of '{}' failed", segment.name)), "{told}");
+            let again = walk(&disk, StoreId([7; 16]), &segment, &mut |_, _, _| {});
+            assert_eq!(again.is_ok(), lasts == Lasts::Once);
+        }
+    }
+}

@@ -3,6 +3,7 @@
 //! Lives here: its pages, its rows one by one, and what they lead to. Not here: what a row must be
 //! (`row.rs`), and to what it leads (`link.rs`).
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::folder::Report;
@@ -12,6 +13,7 @@ use crate::embedded::cold::{Applied, COLD_FILE, Cold, ColdReader, ColdRow, ReadF
 use crate::embedded::disk::{Disk, Site};
 use crate::embedded::finding::Finding;
 use crate::embedded::meta::Meta;
+use crate::embedded::storage_error::StorageError;
 use crate::embedded::tables::{Order, Table};
 
 /// Checks the cold store and says what it is of; none where that cannot be read.
@@ -35,7 +37,10 @@ pub(super) fn check(
         Ok(false) => report.add(Finding::at(COLD_FILE, 0, "its pages did not agree with each other")),
         Err(error) => report.add(Finding::of(&error, COLD_FILE)),
     }
-    progress(disk.open(COUNT, COLD_FILE).and_then(|file| file.len(COUNT)).unwrap_or(0));
+    match disk.len_of(COUNT, COLD_FILE) {
+        Ok(len) => progress(len.unwrap_or(0)),
+        Err(error) => report.add(Finding::of(&error.into(), COLD_FILE)),
+    }
     match cold.reader() {
         Ok(Some(reader)) => {
             Table::ALL.into_iter().for_each(|table| check_table(&reader, table, report, progress))
@@ -77,6 +82,16 @@ fn wrong(reader: &ColdReader, row: &ColdRow) -> Option<String> {
     if !row::is_one(table, key, &value) {
         return Some("not a row that this version writes".to_owned());
     }
-    let get = |table: Table, key: &[u8]| reader.get(table, key).map_err(|_| Unreadable);
-    link::wrong(table, key, &value, &get)
+    // Of damaged rows there are findings of their own; of a disk that did not answer there need not be.
+    let unanswered = RefCell::new(None);
+    let get = |table: Table, key: &[u8]| {
+        reader.get(table, key).map_err(|failed| {
+            if let ReadFailed::Broken(error @ StorageError::Disk(_)) = failed {
+                unanswered.replace(Some(format!("what it leads to cannot be read: {error}")));
+            }
+            Unreadable
+        })
+    };
+    let found = link::wrong(table, key, &value, &get);
+    found.or(unanswered.into_inner())
 }

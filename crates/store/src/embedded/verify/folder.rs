@@ -7,10 +7,11 @@ use std::sync::Arc;
 use naven_api::limits::FINDINGS_MAX;
 
 use super::{cold, log};
+use crate::embedded::cold::{COLD_FILE, RESERVE_FILE};
 use crate::embedded::disk::overlay::Overlay;
 use crate::embedded::disk::{Disk, Site};
 use crate::embedded::finding::Finding;
-use crate::embedded::lock::FolderLock;
+use crate::embedded::lock::{FolderLock, LOCK_FILE};
 use crate::embedded::log::segment::LOG_FOLDER;
 use crate::embedded::meta::{META_FILE, Meta, SECRET_FILE, Secret};
 use crate::embedded::storage_error::StorageError;
@@ -26,7 +27,7 @@ pub struct Report {
     pub rows: u64,
     /// Segments of the log.
     pub segments: u64,
-    /// Bytes of all files.
+    /// Bytes of all files of a store.
     pub bytes: u64,
     /// Bytes of an unfinished tail, which the next start cuts off: no damage.
     pub tail_bytes: u64,
@@ -57,7 +58,8 @@ impl Report {
 /// `NotOurs`, `Newer`, `Older`; `InUse`; `Disk` where the folder cannot be read at all. What is damaged is
 /// in the report.
 pub fn verify(disk: Arc<dyn Disk>, progress: &mut dyn FnMut(u64)) -> Result<Report, StorageError> {
-    let mut report = Report { bytes: bytes_of(&*disk)?, ..Report::default() };
+    let mut report = Report::default();
+    count_bytes(&*disk, &mut report)?;
     let read_meta = || match Meta::read(&*disk) {
         Ok(None) => Err(StorageError::NotOurs { why: format!("there is no '{META_FILE}' in it") }),
         other => other,
@@ -82,9 +84,9 @@ pub fn verify(disk: Arc<dyn Disk>, progress: &mut dyn FnMut(u64)) -> Result<Repo
     Ok(report)
 }
 
-fn bytes_of(disk: &dyn Disk) -> Result<u64, StorageError> {
+/// Counts the bytes of all files; one of ours that cannot even be opened is found here.
+fn count_bytes(disk: &dyn Disk, report: &mut Report) -> Result<(), StorageError> {
     const COUNT: Site = Site("verify.count");
-    let mut bytes = 0;
     for folder in ["", LOG_FOLDER] {
         let names = match disk.list(COUNT, folder) {
             Ok(names) => names,
@@ -92,10 +94,22 @@ fn bytes_of(disk: &dyn Disk) -> Result<u64, StorageError> {
             Err(error) => return Err(error.into()),
         };
         for name in names {
+            // The log's folder has no length of its own, and what is not ours may be unreadable.
+            if folder.is_empty() && !is_own_file(&name) {
+                continue;
+            }
             let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
-            // A folder has no length of its own.
-            bytes += disk.open(COUNT, &path).and_then(|file| file.len(COUNT)).unwrap_or(0);
+            match disk.open(COUNT, &path).and_then(|file| file.len(COUNT)) {
+                Ok(len) => report.bytes += len,
+                Err(error) => report.add(Finding::of(&error.into(), &path)),
+            }
         }
     }
-    Ok(bytes)
+    Ok(())
+}
+
+/// True for what a store keeps beside its log, and what is left where making that was cut short.
+fn is_own_file(name: &str) -> bool {
+    let whole = name.strip_suffix(".new").unwrap_or(name);
+    [META_FILE, SECRET_FILE, LOCK_FILE, COLD_FILE, RESERVE_FILE].contains(&whole)
 }
