@@ -117,6 +117,8 @@ pub const CLAIM_EXPIRES_MAX: usize = 1_000;
 pub const PLACES_PER_OP_MAX: usize = 10_000;
 /// Events past their `expiresAt` that one claim passes over before it gives up.
 pub const CLAIM_EXPIRED_MAX: usize = 1_000;
+/// Most holds of a Redis consumer that end in the call that deletes it: the rest end while tending.
+pub const CONSUMER_HOLDS_ENDED_MAX: usize = 1_000;
 /// Largest transaction that the engine takes, in bytes of its record.
 pub const TXN_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// How often a queue that has waiters is looked at without a hint, in milliseconds.

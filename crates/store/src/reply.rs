@@ -35,7 +35,7 @@ pub enum OpReply {
     Settled(Settled),
     /// A queue was made or changed.
     Queue(Box<QueueView>),
-    /// So many entries left their stream.
+    /// So many entries left their stream, or so much was held by a consumer that is gone.
     Removed(u64),
     /// A read's page.
     Page(Box<Page>),

@@ -255,6 +255,12 @@ pub enum Proof {
         /// The fencing number of the hold.
         fence: u64,
     },
+    /// None: a reader of the queue finishes what a Redis consumer of it holds, or nobody (`XACK`). It
+    /// can do nothing else.
+    Group {
+        /// Whose delivery.
+        queue: QueueRef,
+    },
     /// An operator's right, checked by the door.
     Operator {
         /// Which queue's delivery; needed where the event is in several.

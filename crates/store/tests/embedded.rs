@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use naven_store::conformance::Fresh;
+use naven_store::conformance::bench::run;
 use naven_store::conformance::play::Scripts;
 use naven_store::embedded::disk::{Disk, MemDisk, RealDisk};
 use naven_store::embedded::verify::verify;
@@ -66,6 +67,23 @@ fn random_scripts_through_the_cold_store_are_answered_as_the_model_answers_them(
 fn random_scripts_over_restarts_are_answered_as_the_model_answers_them() {
     let reopened = |clock, random| Fresh::new(Reopened::new(clock, random));
     Scripts::from_env(1_000).play(reopened, fresh_model);
+}
+
+#[test]
+fn what_consumers_hold_and_where_a_group_stands_outlive_restarts_and_a_real_disk() {
+    use naven_store::conformance::consumers;
+    let reopened = |clock, random| Fresh::new(Reopened::new(clock, random));
+    for case in [
+        consumers::what_a_consumer_takes_it_holds_without_a_token_and_without_an_end,
+        consumers::a_reader_of_the_queue_finishes_what_a_consumer_holds_or_nobody,
+        consumers::a_group_stands_where_its_last_answered_read_left_it,
+        consumers::what_a_deleted_consumer_held_is_dead_and_a_redrive_brings_it_back,
+        consumers::a_consumer_made_again_under_the_name_holds_nothing_of_the_old_one,
+        consumers::many_holds_of_a_deleted_consumer_end_in_bounded_steps,
+    ] {
+        run(reopened, case);
+        run(fresh_on_a_real_disk, case);
+    }
 }
 
 #[test]

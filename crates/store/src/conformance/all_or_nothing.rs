@@ -127,7 +127,7 @@ pub fn what_this_engine_does_not_have_yet_it_says(bench: &Bench) {
     let last = crate::txn::Place { ms: 1, seq: 0 };
     let set_id = OpKind::SetId { stream: stream.clone(), last };
     assert_eq!(bench.ask(set_id), Err(OpError::Unsupported));
-    let hold = crate::txn::ClaimHold::Consumer(bytes::Bytes::from_static(b"c"));
+    let hold = crate::txn::ClaimHold::NoAck(bytes::Bytes::from_static(b"c"));
     let redis = crate::txn::Claim { hold, ..claim("mail", 1, 30) };
     assert_eq!(bench.ask(OpKind::Claim(redis)), Err(OpError::Unsupported));
     let txn = Txn { watch: vec![(stream, 1)], ..Txn::one(append("mail", "1", Due::Now)) };

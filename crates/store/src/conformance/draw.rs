@@ -107,7 +107,13 @@ impl Drawing {
         match self.random.below(100) {
             0..5 => self.create(self.random.below(4) as usize, self.reading()),
             5..30 => self.publish(),
-            30..53 => Ask::Claim {
+            30..36 => Ask::ClaimAs {
+                queue: pick(),
+                consumer: self.random.below(3) as u8,
+                max: self.random.one_of(&[1, 1, 2, 5]),
+            },
+            36 if self.random.once_in(2) => Ask::DeleteConsumer(pick(), self.random.below(3) as u8),
+            36..53 => Ask::Claim {
                 queue: pick(),
                 max: self.random.one_of(&[1, 1, 2, 5, 100]),
                 seconds: self.random.one_of(&[None, Some(1), Some(2), Some(5), Some(3_600)]),
@@ -214,6 +220,7 @@ impl Drawing {
             2 => ProofAsk::Fence(0),
             3 => ProofAsk::Fence(1),
             4 => ProofAsk::Operator(self.random.once_in(2)),
+            5 | 6 => ProofAsk::Group,
             _ => ProofAsk::Token,
         }
     }

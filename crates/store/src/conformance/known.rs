@@ -115,6 +115,13 @@ impl Known {
                 max_bytes: *max_bytes,
                 consumer: if queue.is_multiple_of(2) { "w1".parse().ok() } else { None },
             }),
+            Ask::ClaimAs { queue, consumer, max } => OpKind::Claim(Claim {
+                queue: self.queue(*queue),
+                hold: ClaimHold::Consumer(consumer_name(*consumer)),
+                max: *max,
+                max_bytes: usize::MAX,
+                consumer: None,
+            }),
             Ask::Settle { hold, proof, step } => {
                 let hold = newest(self.holds.len(), *hold).map(|at| &self.holds[at]);
                 let event = hold.map_or(EventId::from_bits(1), |hold| hold.event);
@@ -126,6 +133,7 @@ impl Known {
             Ask::PutKey(name) => OpKind::Admin(AdminOp::PutKey(key(*name, wall))),
             Ask::Look(look) => OpKind::Read(self.read(look, None)),
             Ask::Delete(..)
+            | Ask::DeleteConsumer(..)
             | Ask::DeleteStream(..)
             | Ask::Trim(..)
             | Ask::TrimBefore(..)
@@ -158,6 +166,10 @@ impl Known {
                 queue: self.queue(*queue),
                 force: *force,
                 reason: if *force { DeadReason::GroupDestroyed } else { DeadReason::QueueDeleted },
+            }),
+            Ask::DeleteConsumer(queue, consumer) => OpKind::Delete(DeleteOp::Consumer {
+                queue: self.queue(*queue),
+                name: consumer_name(*consumer),
             }),
             Ask::DeleteStream(stream, force) => {
                 OpKind::Delete(DeleteOp::Stream { stream: self.stream(*stream), force: *force })
@@ -327,9 +339,15 @@ impl Known {
             ProofAsk::Fence(off) => {
                 Proof::Fence { queue: hold.queue, round: hold.round, fence: hold.fence + off }
             }
+            ProofAsk::Group => Proof::Group { queue: QueueRef::Id(hold.queue) },
             ProofAsk::Operator(named) => Proof::Operator { queue: named.then_some(QueueRef::Id(hold.queue)) },
         }
     }
+}
+
+/// The second is no text, and one begins as another does.
+fn consumer_name(number: u8) -> Bytes {
+    Bytes::from_static([&b"c"[..], b"c\xff\0", b"cc"][usize::from(number) % 3])
 }
 
 fn dedupe_key(number: u8) -> DedupeKey {

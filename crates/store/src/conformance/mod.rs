@@ -15,6 +15,8 @@ pub mod all_or_nothing;
 #[allow(missing_docs)]
 pub mod clock_steps;
 #[allow(missing_docs)]
+pub mod consumers;
+#[allow(missing_docs)]
 pub mod counts;
 #[allow(missing_docs)]
 pub mod crowding;

@@ -77,6 +77,17 @@ pub enum Ask {
         /// At most so many bytes.
         max_bytes: usize,
     },
+    /// Take events as a Redis consumer.
+    ClaimAs {
+        /// From where.
+        queue: Pick,
+        /// The number of its name.
+        consumer: u8,
+        /// At most so many.
+        max: u32,
+    },
+    /// Delete a Redis consumer, by the number of its name.
+    DeleteConsumer(Pick, u8),
     /// A holder's word.
     Settle {
         /// Which hold's event.
@@ -167,6 +178,8 @@ pub enum ProofAsk {
     Nonsense,
     /// The hold's round and fence, the latter moved by so much.
     Fence(u64),
+    /// None: a reader of the hold's queue.
+    Group,
     /// An operator's right, naming the hold's queue or none.
     Operator(bool),
 }

@@ -33,6 +33,19 @@ macro_rules! conformance {
                 places_rise_whatever_the_wall_clock_does
                 events_that_nobody_held_yet_come_by_place_even_after_a_step_back
             }
+            consumers {
+                what_a_consumer_takes_it_holds_without_a_token_and_without_an_end
+                a_reader_of_the_queue_finishes_what_a_consumer_holds_or_nobody
+                a_reader_without_proof_does_nothing_but_finish
+                what_a_deleted_consumer_held_is_dead_and_a_redrive_brings_it_back
+                a_consumer_that_is_not_there_holds_nothing
+                a_consumer_made_again_under_the_name_holds_nothing_of_the_old_one
+                consumers_of_other_queues_and_other_names_keep_what_they_hold
+                a_deletion_that_is_undone_leaves_the_holds
+                many_holds_of_a_deleted_consumer_end_in_bounded_steps
+                a_deleted_queue_takes_its_consumers_along
+                a_group_stands_where_its_last_answered_read_left_it
+            }
             counts {
                 every_event_is_counted_once_wherever_it_stands
                 a_redrive_takes_one_from_the_dead

@@ -3,6 +3,7 @@
 //! Lives here: the commands and the transactions made of them. Not here: their bytes (`record.rs`),
 //! making them from ops (`prepare.rs`) and what they do (`apply/`).
 
+use bytes::Bytes;
 use naven_api::{ConsumerId, ErrorText, EventId, LeaseSeconds, QueueId};
 use naven_core::{DeadReason, Failure};
 
@@ -39,6 +40,24 @@ pub(crate) enum Command {
         max_bytes: u64,
         /// Who claims.
         consumer: Option<ConsumerId>,
+    },
+    /// Take due events for the Redis consumer of this name.
+    ClaimAs {
+        /// From where.
+        queue: QueueRef,
+        /// Its name.
+        name: Bytes,
+        /// Most events.
+        max: u32,
+        /// Most payload bytes.
+        max_bytes: u64,
+    },
+    /// Delete the Redis consumer of this name.
+    DeleteConsumer {
+        /// Of which queue.
+        queue: QueueRef,
+        /// Its name.
+        name: Bytes,
     },
     /// A holder's word.
     Settle {
@@ -178,6 +197,8 @@ pub(crate) enum Claimant {
     },
     /// An operator's right.
     Operator(Option<QueueRef>),
+    /// A reader of this queue, who bears no proof of a hold (`XACK`).
+    Group(QueueRef),
 }
 
 /// What a holder says, with the jitter drawn.
@@ -206,6 +227,7 @@ impl Command {
             Self::Append(_) | Self::Claim { .. } | Self::Settle { .. } | Self::Tend { .. } => true,
             Self::Create { .. } | Self::Patch { .. } | Self::Pause { .. } | Self::Resume { .. } => true,
             Self::Reset { .. } | Self::Delete { .. } | Self::DeleteStream { .. } | Self::Trim(_) => true,
+            Self::ClaimAs { .. } | Self::DeleteConsumer { .. } => true,
             Self::DeleteEntries { .. } | Self::Redrive { .. } | Self::Bury { .. } | Self::PutKey(_) => true,
         }
     }

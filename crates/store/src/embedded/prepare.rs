@@ -16,7 +16,9 @@ use super::tables::{Table, Tables};
 use crate::clock::Random;
 use crate::reply::OpError;
 use crate::token::{Held, Parsed, TokenKey};
-use crate::txn::{AdminOp, Append, ClaimHold, DeleteOp, GroupOp, Op, OpKind, Proof, Settle, SettleStep, Txn};
+use crate::txn::{
+    AdminOp, Append, Claim, ClaimHold, DeleteOp, GroupOp, Op, OpKind, Proof, Settle, SettleStep, Txn,
+};
 
 /// What preparing needs beside the tables.
 pub(crate) struct Preparer<'a> {
@@ -46,16 +48,7 @@ impl Preparer<'_> {
     fn command(&self, tables: &impl Tables, op: Op, wall: Timestamp) -> Command {
         let command = match op.kind {
             OpKind::Append(append) => self.append(append),
-            OpKind::Claim(claim) => match claim.hold {
-                ClaimHold::Lease(hold) => Command::Claim {
-                    queue: claim.queue,
-                    hold,
-                    max: claim.max,
-                    max_bytes: claim.max_bytes as u64,
-                    consumer: claim.consumer,
-                },
-                ClaimHold::Consumer(_) | ClaimHold::NoAck(_) => Command::Refused(OpError::Unsupported),
-            },
+            OpKind::Claim(claim) => claimed(claim),
             OpKind::Settle(settle) => self.settle(tables, settle),
             OpKind::Group(GroupOp::Create { name, settings, on, stream }) => {
                 let id = QueueId::from_bits(uuid_v7_bits(wall.as_ms(), self.random.draw_u128()));
@@ -75,6 +68,7 @@ impl Preparer<'_> {
                 Command::Delete { queue, force, reason }
             }
             OpKind::Delete(DeleteOp::Stream { stream, force }) => Command::DeleteStream { stream, force },
+            OpKind::Delete(DeleteOp::Consumer { queue, name }) => Command::DeleteConsumer { queue, name },
             OpKind::Read(read) => Command::Read(read),
             OpKind::Admin(AdminOp::Redrive { event, queue, reset_attempts }) => {
                 Command::Redrive { event, queue, reset_attempts }
@@ -112,6 +106,7 @@ impl Preparer<'_> {
             Proof::Token(token) => self.proven(tables, settle.event, &token).unwrap_or(Claimant::Nobody),
             Proof::Fence { queue, round, fence } => Claimant::Fence { queue, round, fence },
             Proof::Operator { queue } => Claimant::Operator(queue),
+            Proof::Group { queue } => Claimant::Group(queue),
         };
         Command::Settle { event: settle.event, claimant, said }
     }
@@ -138,5 +133,15 @@ impl Preparer<'_> {
         let present = Held { queue: queue.id, event, round, fence };
         let proves = self.tokens.proves(&parsed, &present);
         proves.then_some(Claimant::Holder { queue: no, round, fence })
+    }
+}
+
+fn claimed(claim: Claim) -> Command {
+    let Claim { queue, hold, max, max_bytes, consumer } = claim;
+    let max_bytes = max_bytes as u64;
+    match hold {
+        ClaimHold::Lease(hold) => Command::Claim { queue, hold, max, max_bytes, consumer },
+        ClaimHold::Consumer(name) => Command::ClaimAs { queue, name, max, max_bytes },
+        ClaimHold::NoAck(_) => Command::Refused(OpError::Unsupported),
     }
 }

@@ -4,13 +4,13 @@
 //! made of (`record/words.rs`), and what commands do (`apply/`).
 
 use bytes::Bytes;
-use naven_api::{EventId, LeaseSeconds, QueueId};
+use naven_api::{ConsumerId, EventId, LeaseSeconds, QueueId};
 
 use super::command::{Command, Recorded};
 use super::rows::codec::{Dec, Enc};
 use super::rows::delivery::reason_number;
 use super::rows::queue::{get_key, get_settings, put_key, put_settings};
-use crate::queue::{QueueSettings, StreamChanges};
+use crate::queue::{QueueChanges, QueueRef, QueueSettings, StreamChanges};
 use crate::txn::{Reading, StreamRef};
 
 mod words;
@@ -45,10 +45,7 @@ fn put_command(enc: &mut Enc, command: &Command) {
     match command {
         Command::Append(append) => put_append(enc.u8(1), append),
         Command::Claim { queue, hold, max, max_bytes, consumer } => {
-            put_queue(enc.u8(2), queue);
-            put_u32(enc, hold.map(LeaseSeconds::get));
-            enc.u32(*max).u64(*max_bytes);
-            put_text(enc, consumer.as_ref().map(|consumer| consumer.as_str()));
+            put_claim(enc.u8(2), (queue, *hold), (*max, *max_bytes), consumer.as_ref());
         }
         Command::Settle { event, claimant, said } => {
             enc.u8(3).u128(event.bits());
@@ -59,9 +56,7 @@ fn put_command(enc: &mut Enc, command: &Command) {
             put_create(enc.u8(4), (*id, name), settings, on.as_ref(), *stream);
         }
         Command::Patch { queue, changes, stream } => {
-            put_queue(enc.u8(5), queue);
-            put_changes(enc, changes);
-            put_stream_changes(enc, *stream);
+            put_patch(enc.u8(5), queue, changes, *stream);
         }
         Command::Pause { queue, reason } => {
             put_queue(enc.u8(6), queue);
@@ -93,12 +88,42 @@ fn put_command(enc: &mut Enc, command: &Command) {
         Command::DeleteEntries { stream, places } => {
             enc.u8(16).bytes(&stream.0).list(places, |enc, place| put_place(enc, *place));
         }
+        Command::ClaimAs { queue, name, max, max_bytes } => {
+            put_named(enc.u8(18), queue, name).u32(*max).u64(*max_bytes);
+        }
+        Command::DeleteConsumer { queue, name } => {
+            put_named(enc.u8(19), queue, name);
+        }
         Command::Once { slot, command } if command.changes_rows() => {
             put_slot(enc.u8(17), slot);
             put_command(enc, command);
         }
         Command::Once { .. } | Command::Read(_) | Command::Refused(_) => {}
     }
+}
+
+fn put_claim(
+    enc: &mut Enc,
+    (queue, hold): (&QueueRef, Option<LeaseSeconds>),
+    (max, max_bytes): (u32, u64),
+    consumer: Option<&ConsumerId>,
+) {
+    put_queue(enc, queue);
+    put_u32(enc, hold.map(LeaseSeconds::get));
+    enc.u32(max).u64(max_bytes);
+    put_text(enc, consumer.map(ConsumerId::as_str));
+}
+
+/// Appends a queue and the name of one of its consumers.
+fn put_named<'a>(enc: &'a mut Enc, queue: &QueueRef, name: &Bytes) -> &'a mut Enc {
+    put_queue(enc, queue);
+    enc.bytes(name)
+}
+
+fn put_patch(enc: &mut Enc, queue: &QueueRef, changes: &QueueChanges, stream: StreamChanges) {
+    put_queue(enc, queue);
+    put_changes(enc, changes);
+    put_stream_changes(enc, stream);
 }
 
 fn put_create(
@@ -164,6 +189,13 @@ fn get_command(dec: &mut Dec) -> Option<Command> {
         15 => Command::Trim(get_trim(dec)?),
         16 => Command::DeleteEntries { stream: StreamRef(dec.bytes()?), places: dec.list(get_place)? },
         17 => Command::Once { slot: get_slot(dec)?, command: Box::new(get_command(dec)?) },
+        18 => Command::ClaimAs {
+            queue: get_queue(dec)?,
+            name: dec.bytes()?,
+            max: dec.u32()?,
+            max_bytes: dec.u64()?,
+        },
+        19 => Command::DeleteConsumer { queue: get_queue(dec)?, name: dec.bytes()? },
         _ => return None,
     })
 }

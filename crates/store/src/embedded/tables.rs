@@ -64,13 +64,20 @@ pub(crate) enum Table {
     Idem = 24,
     /// until, scope, key -> (): idempotency keys, to be forgotten in this order.
     IdemUntil = 25,
-    /// kind, wall, number -> (): closed queues and streams, to be removed from then on.
+    /// kind, wall, number -> (): closed queues and streams, and deleted consumers, to be removed from then
+    /// on.
     Closing = 26,
+    /// queue, name -> the number of the Redis consumer of this name.
+    ConsumerName = 27,
+    /// queue, consumer -> its name, and how much it holds.
+    Consumer = 28,
+    /// queue, consumer, n -> (): the deliveries that a Redis consumer holds.
+    Held = 29,
 }
 
 impl Table {
     /// Every table, in the order of their numbers.
-    pub(crate) const ALL: [Table; 27] = [
+    pub(crate) const ALL: [Table; 30] = [
         Self::Numbers,
         Self::Stream,
         Self::Head,
@@ -98,6 +105,9 @@ impl Table {
         Self::Idem,
         Self::IdemUntil,
         Self::Closing,
+        Self::ConsumerName,
+        Self::Consumer,
+        Self::Held,
     ];
 
     /// True where all rows stay in RAM, whatever the backlog: their number grows with queues, streams

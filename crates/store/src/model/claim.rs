@@ -15,15 +15,26 @@ use crate::txn::{Claim, ClaimHold};
 
 impl World {
     pub(super) fn claim(&mut self, claim: &Claim, now: Now) -> Answer {
-        let ClaimHold::Lease(seconds) = claim.hold else { return Err(OpError::Unsupported) };
+        if matches!(claim.hold, ClaimHold::NoAck(_)) {
+            return Err(OpError::Unsupported);
+        }
         let at = self.open(&claim.queue)?;
         let queue = &self.queues[at];
         let mut claimed = Claimed { queue: queue.id, leases: Vec::new(), due_in: None };
         if queue.paused.is_some() {
             return Ok(OpReply::Claimed(claimed));
         }
-        let hold = Hold::Lease(seconds.unwrap_or(queue.settings.default_lease));
-        let step = Step::Take { hold, consumer: claim.consumer.as_ref().map(ToString::to_string) };
+        let named = |name: &bytes::Bytes| Some(String::from_utf8_lossy(name).into_owned());
+        let (hold, consumer) = match &claim.hold {
+            ClaimHold::Lease(seconds) => {
+                let hold = Hold::Lease(seconds.unwrap_or(queue.settings.default_lease));
+                (hold, claim.consumer.as_ref().map(ToString::to_string))
+            }
+            ClaimHold::Consumer(name) | ClaimHold::NoAck(name) => {
+                (Hold::Consumer(self.consumer_number(at, name)), named(name))
+            }
+        };
+        let step = Step::Take { hold, consumer };
         self.place_due(self.queues[at].stream, now, PLACES_PER_OP_MAX);
         self.step_all(at, &Step::FallDue, now, CLAIM_EXPIRES_MAX);
         self.step_all(at, &Step::Expire, now, CLAIM_EXPIRES_MAX);
@@ -43,6 +54,9 @@ impl World {
                 break;
             }
             self.take(at, next, &step, now);
+            if let ClaimHold::Consumer(name) = &claim.hold {
+                self.know_consumer(at, name);
+            }
             claimed.leases.push(self.grant(at, next, now));
         }
         if claimed.leases.is_empty() {
@@ -87,7 +101,7 @@ impl World {
             scheduled_at: event.scheduled_at,
             body: event.body.clone().expect("a body lives until its event is done"),
             headers: event.headers.clone(),
-            token: Some(self.token_key.token(route, &held)),
+            token: matches!(delivery.state, State::Leased(_)).then(|| self.token_key.token(route, &held)),
             lease_expires_at: delivery.ends_at(&row.policy(event)).map(|end| now.wall_of(end)),
         }
     }

@@ -5,6 +5,7 @@
 use naven_api::{EventId, QueueId, Timestamp};
 use naven_core::{DeadReason, Delivery, Policy, State};
 
+use super::consumer::Consumer;
 use crate::queue::{QueueSettings, StreamSettings};
 use crate::txn::{Body, Place};
 
@@ -46,6 +47,9 @@ pub(super) struct Queue {
     /// The place of the last event that was taken in.
     pub(super) last_taken: Place,
     pub(super) trimmed_unread: u64,
+    pub(super) consumers: Vec<Consumer>,
+    /// The number of the last consumer that was made.
+    pub(super) consumers_made: u32,
 }
 
 #[derive(Debug, Clone)]

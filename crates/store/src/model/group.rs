@@ -84,6 +84,8 @@ impl World {
             highest: 0,
             last_taken,
             trimmed_unread: 0,
+            consumers: Vec::new(),
+            consumers_made: 0,
         });
         let queue = self.queues.len() - 1;
         for event in self.events.iter_mut().filter(|event| event.stream == stream) {

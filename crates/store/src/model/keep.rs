@@ -134,6 +134,7 @@ impl World {
         self.events.retain(|event| event.placed.is_some() || event.only != Some(queue));
         self.queues[queue].is_gone = true;
         // What still waits for all has no row that is the queue's.
-        dealings.iter().filter(|(_, waits)| !waits).count() + 1
+        let consumers = std::mem::take(&mut self.queues[queue].consumers).len();
+        dealings.iter().filter(|(_, waits)| !waits).count() + consumers + 1
     }
 }

@@ -18,6 +18,7 @@ impl World {
         let queue = match proof {
             Proof::Token(token) => Parsed::of(token).map(|parsed| parsed.route.queue_no as usize),
             Proof::Fence { queue, .. } => self.any(&QueueRef::Id(*queue)).ok().map(|at| at + 1),
+            Proof::Group { queue } => self.any(queue).ok().map(|at| at + 1),
             Proof::Operator { queue } => Some(self.named(at, queue.as_ref())? + 1),
         };
         let queue = queue.and_then(|number| number.checked_sub(1)).ok_or(Refused::Lost)?;
@@ -28,7 +29,7 @@ impl World {
                 parsed.route == route && held.fence > 0 && self.token_key.proves(&parsed, &held)
             }),
             Proof::Fence { round, fence, .. } => *fence > 0 && (*round, *fence) == (held.round, held.fence),
-            Proof::Operator { .. } => true,
+            Proof::Operator { .. } | Proof::Group { .. } => true,
         };
         if is_last { Ok((queue, delivery.clone())) } else { Err(Refused::Lost.into()) }
     }
@@ -50,8 +51,10 @@ impl World {
     pub(super) fn settle(&mut self, settle: &Settle, draw: u32, now: Now) -> Answer {
         let at = self.find(settle.event)?;
         let (queue, before) = self.proven(at, &settle.proof)?;
-        let by = Bearer::Last;
+        let is_group = matches!(settle.proof, Proof::Group { .. });
+        let by = if is_group { Bearer::Other } else { Bearer::Last };
         let step = match settle.step.clone() {
+            SettleStep::Ack if is_group => Step::AckUnfenced,
             SettleStep::Ack => Step::Ack { by },
             SettleStep::Fail { error, delay } => Step::Fail { by, failure: Failure { error, delay, draw } },
             SettleStep::Fatal { error } => Step::Fatal { by, error },

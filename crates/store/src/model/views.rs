@@ -158,7 +158,7 @@ impl Queue {
             None => delivery.view(now),
         };
         let is_to_come = matches!(state, View::Scheduled | View::Ready | View::Retrying);
-        let holder = delivery.log.last().filter(|_| state == View::Leased);
+        let holder = delivery.log.last().filter(|_| matches!(state, View::Leased | View::Held));
         let dead: Option<DeadReason> =
             if let State::Dead(reason) = delivery.state { Some(reason) } else { None };
         DeliveryView {

@@ -50,6 +50,7 @@ impl World {
             OpKind::Delete(DeleteOp::Queue { queue, force, reason }) => {
                 self.delete_queue(queue, *force, *reason, now)
             }
+            OpKind::Delete(DeleteOp::Consumer { queue, name }) => self.delete_consumer(queue, name, now),
             OpKind::Delete(DeleteOp::Stream { stream, force }) => self.delete_stream(stream, *force, now),
             OpKind::Read(read) => Ok(OpReply::Page(Box::new(self.read(read, now)?))),
             OpKind::Admin(AdminOp::PutKey(key)) => {

@@ -2,6 +2,7 @@
 //!
 //! Lives here: making, changing and removing them. Not here: what is done with events (`txn.rs`).
 
+use bytes::Bytes;
 use naven_api::{EventId, Timestamp};
 use naven_core::DeadReason;
 
@@ -87,6 +88,13 @@ pub enum DeleteOp {
         force: bool,
         /// Why its unfinished events are dead: deleted over HTTP or destroyed over Redis.
         reason: DeadReason,
+    },
+    /// A Redis consumer of a queue. What it holds becomes dead letters; the answer says how many.
+    Consumer {
+        /// Of which queue.
+        queue: QueueRef,
+        /// Its name.
+        name: Bytes,
     },
     /// A stream and all its queues. Their pending and ready events become dead letters.
     Stream {

@@ -140,6 +140,7 @@ impl<T: Tables> Context<'_, T> {
                 self.tables.put(table, &key, Bytes::new());
             }
         }
+        self.move_hold(queue, n, before, Some(after));
         if let Some(before) = before {
             take_one(progress, before);
         }
@@ -167,6 +168,7 @@ impl<T: Tables> Context<'_, T> {
         if let Some((table, key)) = index_key(queue, arrival, before) {
             self.tables.delete(table, &key);
         }
+        self.move_hold(queue, n, Some(before), None);
         take_one(progress, before);
         self.tables.delete(Table::Delivery, &key::counted(queue.0, n.0));
     }
@@ -200,7 +202,7 @@ fn index_key(queue: QueueNo, arrival: Arrival, delivery: &Delivery) -> Option<(T
         State::Leased(lease) => Some((Table::Ends, key::at_lease(queue.0, lease.until, arrival))),
         State::Dead(_) => Some((Table::Dead, key::at_wall(queue.0, over, arrival))),
         State::Done | State::Cancelled => Some((Table::Over, key::at_wall(queue.0, over, arrival))),
-        // Redis holds come with their door, and with it the table that finds them.
+        // It is found by its holder (`consumer.rs`).
         State::Held { .. } => None,
     }
 }

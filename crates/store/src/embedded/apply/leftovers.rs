@@ -11,6 +11,7 @@ use naven_core::{DeadReason, Failure, LeaseTime, Now};
 
 use super::apply;
 use crate::embedded::command::{Claimant, Command, Recorded, Said};
+use crate::embedded::rows::consumer::ConsumerRow;
 use crate::embedded::tables::{Journaled, Order, RamTables, Table, Tables};
 use crate::embedded::verify::{link, row};
 use crate::queue::{QueueRef, QueueSettings, Retention, StreamChanges};
@@ -44,6 +45,10 @@ impl Play {
 
     fn queue(&mut self) -> QueueRef {
         QueueRef::Name(QUEUES[self.below(4) as usize].to_owned())
+    }
+
+    fn consumer(&mut self) -> Bytes {
+        Bytes::from_static([&b"c"[..], b"cc"][self.below(2) as usize])
     }
 
     fn from(&mut self) -> From {
@@ -100,7 +105,10 @@ impl Play {
             3 => Said::Fail(Failure::default()),
             _ => Said::Fatal(None),
         };
-        let claimant = Claimant::Fence { queue: grant.queue, round: grant.round, fence: grant.fence };
+        let claimant = match grant.lease_expires_at {
+            Some(_) => Claimant::Fence { queue: grant.queue, round: grant.round, fence: grant.fence },
+            None => Claimant::Group(QueueRef::Id(grant.queue)),
+        };
         Command::Settle { event: grant.event, claimant, said }
     }
 
@@ -113,6 +121,13 @@ impl Play {
                 Command::Claim { queue: self.queue(), hold: None, max, max_bytes: 1_000, consumer: None }
             }
             14..18 => self.settle(),
+            22 => {
+                let (queue, name) = (self.queue(), self.consumer());
+                Command::ClaimAs { queue, name, max: 1 + self.below(3) as u32, max_bytes: 1_000 }
+            }
+            23 if self.below(3) == 0 => {
+                Command::DeleteConsumer { queue: self.queue(), name: self.consumer() }
+            }
             18 => {
                 let keep = Keep::Newest(self.below(3));
                 Command::Trim(Trim { stream: self.stream(), keep, limit: None })
@@ -174,6 +189,18 @@ impl Play {
                 ControlFlow::Continue(())
             });
         }
+        self.tables.scan(Table::Consumer, &[], &[0xff; 64], Order::Rising, &mut |key, value| {
+            let said = ConsumerRow::decode(value.clone()).map(|row| row.held);
+            let (mut held, to) = (0, [key, &[0xff; 8]].concat());
+            self.tables.scan(Table::Held, key, &to, Order::Rising, &mut |_, _| {
+                held += 1;
+                ControlFlow::Continue(())
+            });
+            if said != Some(held) {
+                wrong.push(format!("consumer {key:?} holds {held}, and says {said:?}"));
+            }
+            ControlFlow::Continue(())
+        });
         wrong
     }
 

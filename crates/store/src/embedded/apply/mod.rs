@@ -5,6 +5,7 @@
 
 mod append;
 mod claim;
+mod consumer;
 mod context;
 #[cfg(test)]
 mod cost;

@@ -1,12 +1,14 @@
 //! The end of closed queues and streams: their rows go, in bounded steps.
 //!
 //! Lives here: what is left of a queue when its dead letters have been kept long enough, and of a
-//! stream when its last queue is gone. Not here: closing them (`delete.rs`).
+//! stream when its last queue is gone. Not here: closing them (`delete.rs`), and consumers
+//! (`consumer.rs`).
 
 use naven_api::Timestamp;
 
 use super::claim::lane_arrival;
 use super::context::{Context, READABLE, number_of};
+use crate::embedded::rows::consumer::CLOSING_CONSUMER;
 use crate::embedded::rows::delivery;
 use crate::embedded::rows::key::{self, Arrival, QueueNo, StreamNo};
 use crate::embedded::rows::queue::{Closed, QueueRow};
@@ -16,20 +18,21 @@ impl<T: Tables> Context<'_, T> {
     /// Removes what is closed and was kept long enough: at most `most` rows. Answers how many.
     pub(super) fn purge(&mut self, most: u64) -> u64 {
         let mut gone = 0;
-        for kind in [key::CLOSING_QUEUE, key::CLOSING_STREAM] {
+        // Consumers first: nothing may lead to one of a queue that is gone.
+        for kind in [CLOSING_CONSUMER, key::CLOSING_QUEUE, key::CLOSING_STREAM] {
             while gone < most
                 && let Some((at, Arrival(number))) = self.first(Table::Closing, kind)
                 && Timestamp::from_ms(at) <= self.now.wall
             {
-                let number = u32::try_from(number).expect(READABLE);
-                let (here, is_over) = if kind == key::CLOSING_QUEUE {
-                    self.purge_queue(QueueNo(number), most - gone)
-                } else {
-                    self.purge_stream(StreamNo(number), most - gone)
+                let small = || u32::try_from(number).expect(READABLE);
+                let (here, is_over) = match kind {
+                    CLOSING_CONSUMER => self.purge_consumer(number, most - gone),
+                    key::CLOSING_QUEUE => self.purge_queue(QueueNo(small()), most - gone),
+                    _ => self.purge_stream(StreamNo(small()), most - gone),
                 };
                 gone += here;
                 if is_over {
-                    self.tables.delete(Table::Closing, &key::timed(kind, at, Arrival(number.into())));
+                    self.tables.delete(Table::Closing, &key::timed(kind, at, Arrival(number)));
                 }
             }
         }
@@ -43,6 +46,7 @@ impl<T: Tables> Context<'_, T> {
         let mut gone = self.purge_dealings(no, &queue, most);
         gone += self.purge_unread(no, &queue, closed, most - gone);
         gone += self.purge_waiting(no, queue.stream, most - gone);
+        gone += self.purge_consumers(no, most - gone);
         if gone >= most {
             return (gone, false);
         }

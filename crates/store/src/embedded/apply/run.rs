@@ -5,6 +5,7 @@
 use naven_api::QueueId;
 use naven_core::Now;
 
+use super::claim::Taker;
 use super::context::Context;
 use crate::embedded::command::{Command, Recorded};
 use crate::embedded::tables::{Journaled, Tables};
@@ -77,8 +78,12 @@ impl<T: Tables> Context<'_, T> {
         match command {
             Command::Append(append) => self.append(append),
             Command::Claim { queue, hold, max, max_bytes, consumer } => {
-                self.claim(queue, *hold, (*max, *max_bytes), consumer.as_ref())
+                self.claim(queue, Taker::Lease(*hold, consumer.as_ref()), (*max, *max_bytes))
             }
+            Command::ClaimAs { queue, name, max, max_bytes } => {
+                self.claim(queue, Taker::Consumer(name), (*max, *max_bytes))
+            }
+            Command::DeleteConsumer { queue, name } => self.delete_consumer(queue, name),
             Command::Settle { event, claimant, said } => self.settle(*event, claimant, said),
             Command::Create { id, name, settings, on, stream } => {
                 self.create_queue((*id, name), settings, on.as_ref(), *stream)

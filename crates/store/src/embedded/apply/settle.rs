@@ -30,9 +30,10 @@ impl<T: Tables> Context<'_, T> {
                 if last { Bearer::Last } else { Bearer::Other }
             }
             Claimant::Operator(_) => Bearer::Last,
-            Claimant::Nobody => Bearer::Other,
+            Claimant::Nobody | Claimant::Group(_) => Bearer::Other,
         };
         let step = match said {
+            Said::Ack if matches!(claimant, Claimant::Group(_)) => Step::AckUnfenced,
             Said::Ack => Step::Ack { by },
             Said::Fail(failure) => Step::Fail { by, failure: failure.clone() },
             Said::Fatal(error) => Step::Fatal { by, error: error.clone() },
@@ -102,6 +103,7 @@ impl<T: Tables> Context<'_, T> {
             Claimant::Fence { queue, .. } => {
                 self.any_queue(&QueueRef::Id(*queue)).map_err(|_| Refused::Lost)?
             }
+            Claimant::Group(queue) => self.any_queue(queue).map_err(|_| Refused::Lost)?,
             Claimant::Operator(queue) => {
                 let (no, queue, _) = self.named_dealing(found, queue.as_ref())?;
                 (no, queue)

@@ -114,7 +114,11 @@ impl<T: Tables> Context<'_, T> {
             next_attempt_at: matches!(state, View::Scheduled | View::Ready | View::Retrying)
                 .then_some(delivery.due),
             lease_expires_at: leased,
-            consumer: delivery.log.last().filter(|_| leased.is_some()).and_then(|past| past.consumer.clone()),
+            consumer: delivery
+                .log
+                .last()
+                .filter(|_| delivery.is_held())
+                .and_then(|past| past.consumer.clone()),
             settled_at: delivery.over_at,
             last_error: delivery.last_error.as_ref().map(|error| error.as_str().to_owned()),
             dead: match delivery.state {

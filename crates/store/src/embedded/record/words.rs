@@ -213,6 +213,10 @@ pub(super) fn put_claimant(enc: &mut Enc, claimant: &Claimant) {
         Claimant::Holder { queue, round, fence } => enc.u8(1).u32(queue.0).u32(*round).u64(*fence),
         Claimant::Fence { queue, round, fence } => enc.u8(2).u128(queue.bits()).u32(*round).u64(*fence),
         Claimant::Operator(queue) => enc.u8(3).option(queue.as_ref(), put_queue),
+        Claimant::Group(queue) => {
+            put_queue(enc.u8(4), queue);
+            enc
+        }
     };
 }
 
@@ -222,6 +226,7 @@ pub(super) fn get_claimant(dec: &mut Dec) -> Option<Claimant> {
         1 => Claimant::Holder { queue: QueueNo(dec.u32()?), round: dec.u32()?, fence: dec.u64()? },
         2 => Claimant::Fence { queue: QueueId::from_bits(dec.u128()?), round: dec.u32()?, fence: dec.u64()? },
         3 => Claimant::Operator(dec.option(get_queue)?),
+        4 => Claimant::Group(get_queue(dec)?),
         _ => return None,
     })
 }

@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod body;
 pub(crate) mod codec;
+pub(crate) mod consumer;
 pub(crate) mod dedupe;
 pub(crate) mod delivery;
 pub(crate) mod key;

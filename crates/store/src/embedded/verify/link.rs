@@ -1,7 +1,7 @@
 //! What a row leads to, and under which key it is found.
 //!
 //! Lives here: the links between tables, for those who check them. Not here: keeping them (`apply/`),
-//! which a test holds this to.
+//! which a test holds this to, and those of Redis consumers (`holder.rs`).
 //!
 //! Only what always holds is asked for, in every queue and stream, open or closed.
 
@@ -11,9 +11,10 @@ use naven_core::{Delivery, State};
 use super::row::closing_kind;
 use crate::embedded::rows::answer::AnswerRow;
 use crate::embedded::rows::body::BodyRow;
+use crate::embedded::rows::consumer::{self, holder};
 use crate::embedded::rows::dedupe::DedupeRow;
 use crate::embedded::rows::delivery;
-use crate::embedded::rows::key::{self, Arrival};
+use crate::embedded::rows::key::{self, Arrival, EntryNo, QueueNo};
 use crate::embedded::rows::queue::QueueRow;
 use crate::embedded::rows::stream::EntryRow;
 use crate::embedded::tables::Table;
@@ -26,7 +27,7 @@ pub(in crate::embedded) struct Unreadable;
 pub(in crate::embedded) type Get<'a> = dyn Fn(Table, &[u8]) -> Result<Option<Bytes>, Unreadable> + 'a;
 
 /// Why a link is not well.
-enum Broken {
+pub(super) enum Broken {
     /// The row to which it leads is not there.
     Missing(Table, Vec<u8>),
     /// It is there, and does not belong to the one that leads to it.
@@ -35,7 +36,7 @@ enum Broken {
     Unknown,
 }
 
-type Linked<T = ()> = Result<T, Broken>;
+pub(super) type Linked<T = ()> = Result<T, Broken>;
 
 /// What is wrong with the rows to which this one, which must be one of its table, leads.
 pub(in crate::embedded) fn wrong(table: Table, key: &[u8], row: &Bytes, get: &Get<'_>) -> Option<String> {
@@ -50,7 +51,7 @@ pub(in crate::embedded) fn wrong(table: Table, key: &[u8], row: &Bytes, get: &Ge
     }
 }
 
-struct Links<'a> {
+pub(super) struct Links<'a> {
     get: &'a Get<'a>,
 }
 
@@ -98,6 +99,9 @@ impl Links<'_> {
                 self.needs(Table::IdemUntil, &key::idem_until(answer.until, key))
             }
             Table::IdemUntil => self.needs(Table::Idem, &key[8..]),
+            Table::ConsumerName => self.consumer_name(key, row),
+            Table::Consumer => self.consumer(key, row),
+            Table::Held => self.held(key),
             Table::Closing => {
                 let (table, key) = closing_kind(key).ok_or(Broken::Unknown)?;
                 self.needs(table, &key)
@@ -105,12 +109,12 @@ impl Links<'_> {
         }
     }
 
-    fn row(&self, table: Table, key: &[u8]) -> Linked<Bytes> {
+    pub(super) fn row(&self, table: Table, key: &[u8]) -> Linked<Bytes> {
         let found = (self.get)(table, key).map_err(|Unreadable| Broken::Unknown)?;
         found.ok_or_else(|| Broken::Missing(table, key.to_vec()))
     }
 
-    fn needs(&self, table: Table, key: &[u8]) -> Linked {
+    pub(super) fn needs(&self, table: Table, key: &[u8]) -> Linked {
         self.row(table, key).map(drop)
     }
 
@@ -148,6 +152,10 @@ impl Links<'_> {
     fn dealing(&self, table: Table, key: &[u8], row: &Bytes) -> Linked {
         let (arrival, delivery) = delivery::decode(row.clone()).ok_or(Broken::Unknown)?;
         self.placed(self.stream_of(owner(key))?, arrival, key::count_of(key))?;
+        if let Some(by) = holder(&delivery) {
+            let n = EntryNo(key::count_of(key));
+            return self.needs(Table::Held, &consumer::held(QueueNo(owner(key)), by, n));
+        }
         match index(table, owner(key), arrival, &delivery) {
             Some((table, key)) => self.needs(table, &key),
             None => Ok(()),
@@ -169,7 +177,7 @@ fn other(stream: u32, arrival: Arrival) -> Broken {
 }
 
 /// The number that a key begins with.
-fn owner(key: &[u8]) -> u32 {
+pub(super) fn owner(key: &[u8]) -> u32 {
     u32::from_be_bytes([key[0], key[1], key[2], key[3]])
 }
 

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use crate::embedded::rows::answer::AnswerRow;
 use crate::embedded::rows::body::BodyRow;
 use crate::embedded::rows::codec::Dec;
+use crate::embedded::rows::consumer::{CLOSING_CONSUMER, ConsumerRow};
 use crate::embedded::rows::dedupe::DedupeRow;
 use crate::embedded::rows::delivery;
 use crate::embedded::rows::key;
@@ -20,6 +21,8 @@ use crate::embedded::tables::Table;
 const NUMBER: usize = 4;
 const PAIR: usize = 8;
 const COUNTED: usize = 12;
+/// Bytes of a key of two numbers and a counter.
+const HOLD: usize = 16;
 const TIMED: usize = 20;
 /// Bytes of an id, an arrival, and an instant.
 const ID: usize = 16;
@@ -55,15 +58,20 @@ pub(in crate::embedded) fn is_one(table: Table, key: &[u8], row: &Bytes) -> bool
         Table::Idem => AnswerRow::decode(bytes()).is_some(),
         Table::IdemUntil => key.len() >= INSTANT && row.is_empty(),
         Table::Closing => empty(TIMED) && closing_kind(key).is_some(),
+        Table::ConsumerName => key.len() >= NUMBER && row.len() == NUMBER,
+        Table::Consumer => key.len() == PAIR && ConsumerRow::decode(bytes()).is_some(),
+        Table::Held => empty(HOLD),
     }
 }
 
 /// The table in which what is closed has its own row, and its key there.
-pub(super) fn closing_kind(key: &[u8]) -> Option<(Table, [u8; 4])> {
-    let number = u32::try_from(key::time_of(key).1.0).ok()?.to_be_bytes();
+pub(super) fn closing_kind(key: &[u8]) -> Option<(Table, Vec<u8>)> {
+    let number = key::time_of(key).1.0;
+    let small = || Some(u32::try_from(number).ok()?.to_be_bytes().to_vec());
     match u32::from_be_bytes(key.get(..NUMBER)?.try_into().ok()?) {
-        key::CLOSING_QUEUE => Some((Table::Queue, number)),
-        key::CLOSING_STREAM => Some((Table::Stream, number)),
+        key::CLOSING_QUEUE => Some((Table::Queue, small()?)),
+        key::CLOSING_STREAM => Some((Table::Stream, small()?)),
+        CLOSING_CONSUMER => Some((Table::Consumer, number.to_be_bytes().to_vec())),
         _ => None,
     }
 }

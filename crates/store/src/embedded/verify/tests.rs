@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use naven_api::Timestamp;
+use naven_core::{ConsumerNo, Delivery};
 
 use super::verify;
 use crate::embedded::cold::{Applied, Cold};
@@ -14,7 +15,9 @@ use crate::embedded::disk::{Disk, MemDisk};
 use crate::embedded::folder::{Folder, NewStore};
 use crate::embedded::meta::{Meta, Secret, StoreId};
 use crate::embedded::rows::body::BodyRow;
-use crate::embedded::rows::key::{self, Arrival, StreamNo};
+use crate::embedded::rows::consumer::{ConsumerRow, consumer, consumer_name, held};
+use crate::embedded::rows::delivery;
+use crate::embedded::rows::key::{self, Arrival, EntryNo, QueueNo, StreamNo};
 use crate::embedded::rows::stream::{EntryRow, StreamRow};
 use crate::embedded::tables::Table;
 use crate::embedded::window::Window;
@@ -51,6 +54,7 @@ fn number(number: u32) -> Bytes {
 fn a_row_that_leads_nowhere_is_found() {
     let entry =
         EntryRow { place: Place { ms: 1, seq: 0 }, arrival: Arrival(9), created_at: Timestamp::from_ms(1) };
+    let c2 = ConsumerRow { name: Bytes::from_static(b"c2"), held: 0, is_deleted: true };
     let lane = Bytes::copy_from_slice(&8_u64.to_be_bytes());
     let rows = [
         (Table::Member, key::counted(3, 4)[..8].to_vec(), Bytes::new()),
@@ -69,6 +73,9 @@ fn a_row_that_leads_nowhere_is_found() {
         (Table::DedupeUntil, key::timed(3, 5, Arrival(8)).to_vec(), Bytes::from_static(b"\0\0\0\x03\0a")),
         (Table::IdemUntil, vec![1; 20], Bytes::new()),
         (Table::Closing, key::closing_stream(StreamNo(9)).to_vec(), Bytes::new()),
+        (Table::ConsumerName, consumer_name(QueueNo(4), b"c1"), number(1)),
+        (Table::Consumer, consumer(QueueNo(4), ConsumerNo(2)).to_vec(), c2.encode()),
+        (Table::Held, held(QueueNo(4), ConsumerNo(3), EntryNo(1)).to_vec(), Bytes::new()),
     ];
     let report = verify(holding(&rows), &mut |_| {}).unwrap();
     for (table, _, _) in &rows {
@@ -119,14 +126,37 @@ fn a_row_that_leads_to_what_is_anothers_is_found() {
 }
 
 #[test]
+fn a_name_or_a_hold_that_leads_to_another_s_is_found() {
+    let queue = QueueNo(4);
+    let c1 = ConsumerRow { name: Bytes::from_static(b"c1"), held: 1, is_deleted: false };
+    let ready = Delivery::fresh(Timestamp::from_ms(1));
+    let rows = [
+        (Table::Delivery, key::counted(4, 1).to_vec(), delivery::encode(Arrival(8), &ready)),
+        (Table::ConsumerName, consumer_name(queue, b"c2"), number(1)),
+        (Table::Consumer, consumer(queue, ConsumerNo(1)).to_vec(), c1.encode()),
+        (Table::Held, held(queue, ConsumerNo(1), EntryNo(1)).to_vec(), Bytes::new()),
+    ];
+    let report = verify(holding(&rows), &mut |_| {}).unwrap();
+    let others = report.findings.iter().filter(|finding| finding.what.contains("lead back"));
+    let named: Vec<_> = others.map(|finding| finding.table.as_deref()).collect();
+    assert_eq!(named, [Some("ConsumerName"), Some("Held")], "{report:?}");
+}
+
+#[test]
 fn a_row_of_another_form_is_found() {
     let rows = [
         (Table::Head, key::number(1).to_vec(), Bytes::from_static(b"no head")),
         (Table::Member, b"short".to_vec(), Bytes::new()),
         (Table::Over, b"short".to_vec(), Bytes::new()),
         (Table::Closing, key::timed(7, 1, Arrival(1)).to_vec(), Bytes::new()),
+        (Table::Consumer, consumer(QueueNo(1), ConsumerNo(1)).to_vec(), Bytes::from_static(b"none")),
+        (Table::Held, b"short".to_vec(), Bytes::new()),
     ];
     let report = verify(holding(&rows), &mut |_| {}).unwrap();
     let named: Vec<_> = report.findings.iter().map(|finding| finding.table.as_deref()).collect();
-    assert_eq!(named, [Some("Head"), Some("Member"), Some("Over"), Some("Closing")], "{report:?}");
+    assert_eq!(
+        named,
+        [Some("Head"), Some("Member"), Some("Over"), Some("Closing"), Some("Consumer"), Some("Held")],
+        "{report:?}"
+    );
 }

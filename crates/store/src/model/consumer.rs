@@ -1,0 +1,59 @@
+//! Redis consumers of the model.
+//!
+//! Lives here: their numbers and their deletion. Not here: what they take (`claim.rs`) and finish
+//! (`settle.rs`).
+
+use bytes::Bytes;
+use naven_core::{ConsumerNo, DeadReason, Now, State, Step};
+
+use super::event::Stand;
+use super::world::{Answer, World};
+use crate::queue::QueueRef;
+use crate::reply::OpReply;
+
+/// A consumer of a queue, known from the first event that it takes.
+#[derive(Debug, Clone)]
+pub(super) struct Consumer {
+    pub(super) number: ConsumerNo,
+    pub(super) name: Bytes,
+}
+
+impl World {
+    /// The number under which a consumer takes. It is known only once it has taken something.
+    pub(super) fn consumer_number(&self, queue: usize, name: &Bytes) -> ConsumerNo {
+        let row = &self.queues[queue];
+        let known = row.consumers.iter().find(|one| one.name == *name);
+        known.map_or(ConsumerNo(row.consumers_made + 1), |one| one.number)
+    }
+
+    /// A consumer took something.
+    pub(super) fn know_consumer(&mut self, queue: usize, name: &Bytes) {
+        let number = self.consumer_number(queue, name);
+        let row = &mut self.queues[queue];
+        if row.consumers.iter().all(|one| one.name != *name) {
+            row.consumers.push(Consumer { number, name: name.clone() });
+            row.consumers_made = number.0;
+        }
+    }
+
+    pub(super) fn delete_consumer(&mut self, queue: &QueueRef, name: &Bytes, now: Now) -> Answer {
+        let at = self.open(queue)?;
+        let row = &mut self.queues[at];
+        let Some(found) = row.consumers.iter().position(|one| one.name == *name) else {
+            return Ok(OpReply::Removed(0));
+        };
+        let gone = row.consumers.remove(found).number;
+        let mut held = 0;
+        for event in &mut self.events {
+            let Some(live) = event.live(at) else { continue };
+            if !matches!(live.state, State::Held { consumer, .. } if consumer == gone) {
+                continue;
+            }
+            let policy = self.queues[at].policy(event);
+            let dead = live.apply(&Step::Bury(DeadReason::ConsumerDeleted), now, &policy);
+            event.put(at, Stand::Live(dead.expect("what is held is not over")));
+            held += 1;
+        }
+        Ok(OpReply::Removed(held))
+    }
+}
