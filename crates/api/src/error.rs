@@ -52,6 +52,10 @@ codes! {
     KeyMissing = 40100, "key_missing";
     /// The key sent is not one of ours.
     KeyInvalid = 40101, "key_invalid";
+    /// The key's time is over.
+    KeyExpired = 40102, "key_expired";
+    /// The key reaches the thing, but may not do this to it.
+    ScopeMissing = 40300, "scope_missing";
     /// No such path.
     RouteNotFound = 40400, "route_not_found";
     /// No such queue, or the key may not see it.
@@ -60,6 +64,8 @@ codes! {
     EventNotFound = 40402, "event_not_found";
     /// No such stream, or no such queue on it, or the key may not see it.
     StreamOrGroupNotFound = 40404, "stream_or_group_not_found";
+    /// No such thing of another kind, such as a key, or the key may not see it.
+    OtherNotFound = 40405, "other_not_found";
     /// The path exists, the method on it does not.
     MethodNotAllowed = 40500, "method_not_allowed";
     /// The request or its body did not arrive in time.
@@ -78,6 +84,8 @@ codes! {
     QueueNotEmpty = 40907, "queue_not_empty";
     /// The thing is not in a state that allows this.
     WrongState = 40908, "wrong_state";
+    /// The thing is not at the version that `If-Match` names.
+    VersionMismatch = 41200, "version_mismatch";
     /// The body is larger than allowed; `details` gives the limit.
     TooLarge = 41300, "too_large";
     /// The path and query together are longer than allowed; `details` gives the limit.
@@ -88,6 +96,8 @@ codes! {
     HostNotAllowed = 42100, "host_not_allowed";
     /// The `Idempotency-Key` was used for another request.
     IdempotencyKeyReused = 42200, "idempotency_key_reused";
+    /// The key makes more calls than it may.
+    RateLimited = 42900, "rate_limited";
     /// Too many claims wait on this node or under this key.
     TooManyWaiters = 42902, "too_many_waiters";
     /// The headers together are longer than allowed; `details` gives the limit.
@@ -115,6 +125,7 @@ impl ErrorCode {
         match self {
             Self::RequestTimeout
             | Self::OperationRunning
+            | Self::RateLimited
             | Self::TooManyWaiters
             | Self::StorageUnavailable
             | Self::Draining
@@ -127,10 +138,13 @@ impl ErrorCode {
             | Self::InvalidCursor
             | Self::KeyMissing
             | Self::KeyInvalid
+            | Self::KeyExpired
+            | Self::ScopeMissing
             | Self::RouteNotFound
             | Self::QueueNotFound
             | Self::EventNotFound
             | Self::StreamOrGroupNotFound
+            | Self::OtherNotFound
             | Self::MethodNotAllowed
             | Self::LeaseExpired
             | Self::LeaseLost
@@ -138,6 +152,7 @@ impl ErrorCode {
             | Self::NameTaken
             | Self::QueueNotEmpty
             | Self::WrongState
+            | Self::VersionMismatch
             | Self::TooLarge
             | Self::UriTooLong
             | Self::UnsupportedMediaType

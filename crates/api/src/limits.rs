@@ -130,3 +130,14 @@ pub const BACKUP_PIECE_BYTES: usize = 256 * 1024;
 
 /// Most entries that a trim may be told to leave.
 pub const TRIM_LENGTH_MAX: u32 = 1_000_000_000;
+
+/// Most keys of a server.
+pub const KEYS_MAX: usize = 10_000;
+/// Most names and patterns of one key.
+pub const KEY_PATTERNS_MAX: usize = 100;
+/// Highest rate limit of a key, in calls of a second.
+pub const KEY_RATE_MAX: u32 = 1_000_000;
+/// How long a key's secret of before is taken after a rotation that does not say, in seconds.
+pub const KEY_OVERLAP_SECONDS_DEFAULT: u32 = 3_600;
+/// Longest such time, in seconds.
+pub const KEY_OVERLAP_SECONDS_MAX: u32 = 2_592_000;

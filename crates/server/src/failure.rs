@@ -125,6 +125,8 @@ impl From<Refused> for Failure {
             Refused::Settled => {
                 (ErrorCode::LeaseSettled, "this token already settled the event the other way")
             }
+            Refused::KeyNotFound => (ErrorCode::OtherNotFound, "no such key"),
+            Refused::Stale => (ErrorCode::VersionMismatch, "it has changed since"),
             Refused::QueueNotFound => (ErrorCode::QueueNotFound, "no such queue"),
             Refused::StreamNotFound => (ErrorCode::StreamOrGroupNotFound, "no such stream"),
             Refused::KeyReused => (

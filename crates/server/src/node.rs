@@ -25,6 +25,8 @@ pub(crate) struct Node {
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) waits: Arc<Waits>,
     pub(crate) keys: KeyRing,
+    /// True where the server's settings name the key `admin`.
+    pub(crate) has_admin_key: bool,
     /// None: both doors speak plainly.
     pub(crate) tls: Option<Tls>,
     pub(crate) clock: Arc<dyn Clock>,

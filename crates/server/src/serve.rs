@@ -76,6 +76,7 @@ impl Server {
         let node = Arc::new(Node {
             waits: Waits::new(Arc::clone(&engine), tasks.clone(), limits),
             keys,
+            has_admin_key: config.admin_key.is_some(),
             tls,
             started_at: clock.wall(),
             engine,

@@ -160,6 +160,10 @@ pub enum Refused {
     BadCursor,
     /// The transaction is larger than a record may be.
     TooLarge,
+    /// No such bearer key.
+    KeyNotFound,
+    /// It is not at the revision that was named.
+    Stale,
     /// The idempotency key was used for another request.
     KeyReused,
 }

@@ -10,12 +10,13 @@ use std::task::{Context, Poll};
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use http::header::{CONNECTION, LOCATION};
+use http::header::{CONNECTION, ETAG, LOCATION};
 use http::{HeaderName, HeaderValue, StatusCode};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use naven_api::Envelope;
 use serde::Serialize;
 
+use super::condition::tag;
 use crate::failure::Failure;
 use crate::wait::Undelivered;
 
@@ -52,6 +53,12 @@ impl Answer {
     /// Where the thing that was made is.
     pub(super) fn located_at(mut self, path: &str) -> Self {
         self.headers.extend(HeaderValue::from_str(path).ok().map(|value| (LOCATION, value)));
+        self
+    }
+
+    /// At which version the thing is.
+    pub(super) fn tagged(mut self, revision: u64) -> Self {
+        self.headers.extend(HeaderValue::from_str(&tag(revision)).ok().map(|value| (ETAG, value)));
         self
     }
 

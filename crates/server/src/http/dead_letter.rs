@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use naven_api::QueueId;
 use naven_api::field::Rule;
+use naven_api::{ErrorCode, QueueId};
 use naven_store::queue::QueueRef;
 use naven_store::read::{Page, Read};
 
@@ -52,7 +52,24 @@ pub(super) async fn of_any(State(node): State<Arc<Node>>, caller: Caller, mut qu
     let queue = queue.unwrap_or(QueueRef::Name(String::new()));
     let asked = Asked::read(&mut query, &queue);
     query.end()?;
+    if !caller.reaches_all() {
+        reach(&node, &caller, &queue).await?;
+    }
     list(&node, &caller, asked).await
+}
+
+/// Whether `caller` may know of `queue`. Of one that was deleted only its letters know the name.
+async fn reach(node: &Node, caller: &Caller, queue: &QueueRef) -> Result<(), Failure> {
+    match node.queue(queue.clone()).await {
+        Ok(view) => caller.may(Scope::Read, Thing::Queue(&view.name)),
+        Err(failure) if failure.code == ErrorCode::QueueNotFound => {
+            let first = Read::DeadLetters { queue: queue.clone(), cursor: None, limit: 1, payload: false };
+            let Page::DeadLetters(letters, _) = node.engine.read(first).await? else { return Err(failure) };
+            let is_seen = letters.into_iter().any(|letter| seen_by(caller, letter).is_ok());
+            if is_seen { Ok(()) } else { Err(failure) }
+        }
+        Err(failure) => Err(failure),
+    }
 }
 
 /// Which page of a list is asked for.

@@ -30,6 +30,7 @@ use tower_http::cors::CorsLayer;
 
 use super::host::HostRule;
 use super::problem::{self, Problem};
+use super::rate::{self, Tally};
 use super::router::router;
 use super::{compress, cors};
 use crate::access::Access;
@@ -83,10 +84,12 @@ impl HttpDoor {
     }
 
     /// Answers as if nobody compressed anything or came from another origin.
-    async fn answer_plainly(self, request: Request<Body>) -> Response<Body> {
+    async fn answer_plainly(self, mut request: Request<Body>) -> Response<Body> {
         let began = self.node.clock.monotonic_ms();
         let id = request_id(&request).unwrap_or_else(|| self.new_request_id());
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let tally = Tally::default();
+        request.extensions_mut().insert(tally.clone());
         let wants_problem = problem::is_wanted(request.headers());
         let mut response = match self.check_head(&request) {
             Err(failure) => axum::response::IntoResponse::into_response(failure),
@@ -101,6 +104,7 @@ impl HttpDoor {
             };
             write_failure(&mut response, failure, body, &id);
         }
+        rate::tell(&mut response, &tally);
         finish(&mut response, &id);
         let (status, took_ms) = (response.status().as_u16(), self.node.clock.monotonic_ms() - began);
         let code = failure.as_ref().map_or(0, |failure| failure.code.code());
@@ -199,7 +203,7 @@ fn write_failure(
     if let Some(seconds) = failure.retry_after_seconds {
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
-    if matches!(failure.code, ErrorCode::KeyMissing | ErrorCode::KeyInvalid) {
+    if failure.code.http_status() == 401 {
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     // What is left of such a request is not read.

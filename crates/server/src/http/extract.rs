@@ -10,13 +10,14 @@ use axum::extract::{FromRequestParts, RawPathParams};
 use http::Method;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use naven_api::{ErrorCode, EventId};
+use naven_api::{ErrorCode, EventId, KeyId};
 use naven_store::queue::QueueRef;
 use naven_store::txn::StreamRef;
 
 use super::query::Query;
+use super::rate;
 use super::repetition::Repetition;
-use crate::auth::Caller;
+use crate::auth::{Caller, Stranger};
 use crate::failure::Failure;
 use crate::node::Node;
 
@@ -34,7 +35,12 @@ impl FromRequestParts<Arc<Node>> for Caller {
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Err(invalid());
         }
-        node.keys.caller(key.trim()).ok_or_else(invalid)
+        let caller = node.keys.caller(key.trim(), node.clock.wall()).map_err(|stranger| match stranger {
+            Stranger::Unknown => invalid(),
+            Stranger::Expired => Failure::new(ErrorCode::KeyExpired, "the key's time is over"),
+        })?;
+        rate::count(parts, &caller)?;
+        Ok(caller)
     }
 }
 
@@ -49,6 +55,9 @@ pub(super) struct GroupInPath {
     pub(super) stream: StreamRef,
     pub(super) group: String,
 }
+
+/// The bearer key that the path names. Text that is no id names nothing.
+pub(super) struct KeyInPath(pub(super) KeyId);
 
 /// The event that the path names.
 pub(super) struct EventInPath(Option<EventId>);
@@ -87,6 +96,16 @@ impl FromRequestParts<Arc<Node>> for GroupInPath {
     async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Infallible> {
         let [stream, group] = names(parts, node).await;
         Ok(Self { stream: StreamRef(stream.into()), group })
+    }
+}
+
+impl FromRequestParts<Arc<Node>> for KeyInPath {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Infallible> {
+        let [name] = names(parts, node).await;
+        // No key has the id of all zeros: ids bear the time of their making.
+        Ok(Self(name.parse().unwrap_or(KeyId::from_bits(0))))
     }
 }
 

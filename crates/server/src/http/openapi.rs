@@ -9,8 +9,9 @@ use std::sync::LazyLock;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use naven_api::{ErrorCode, claim, envelope, event, publish, queue, settle, stream, system};
+use naven_api::{ErrorCode, claim, envelope, event, key, publish, queue, settle, stream, system};
 use utoipa::ToSchema;
+use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::path::{Operation, OperationBuilder, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::schema::{Schema, SchemaType, Type};
@@ -26,6 +27,8 @@ use super::routes::{Data, Kind, Need, Parameter, Route, every};
 const JSON: &str = "application/json";
 const OCTETS: &str = "application/octet-stream";
 const BEARER: &str = "bearer";
+/// The scope that a call needs, for programs.
+const SCOPE: &str = "x-naven-scope";
 
 /// `GET /openapi.json`: the document itself, without an envelope.
 pub(super) async fn document() -> Response {
@@ -93,7 +96,10 @@ fn operation(route: &Route) -> Operation {
     if let Some(need) = route.scope {
         operation = operation.security(SecurityRequirement::new(BEARER, [] as [&str; 0]));
         if let Need::Scope(scope) = need {
-            operation = operation.description(Some(format!("Needs the scope `{}`.", scope.as_str())));
+            let word = scope.as_str();
+            operation = operation
+                .description(Some(format!("Needs the scope `{word}`.")))
+                .extensions(Some(ExtensionsBuilder::new().add(SCOPE, word).build()));
         }
     }
     for answers in route.answers {
@@ -123,13 +129,16 @@ fn operation_id(route: &Route) -> String {
 /// The codes of a route by status: its own, and those that every route of its kind can answer.
 fn errors_of(route: &Route) -> BTreeMap<u16, Vec<ErrorCode>> {
     use ErrorCode::{
-        HeadersTooLarge, HostNotAllowed, Internal, InvalidField, KeyInvalid, KeyMissing, MalformedJson,
-        RequestTimeout, TooLarge, UnknownField, UnsupportedMediaType, UriTooLong,
+        HeadersTooLarge, HostNotAllowed, Internal, InvalidField, KeyExpired, KeyInvalid, KeyMissing,
+        MalformedJson, RateLimited, RequestTimeout, TooLarge, UnknownField, UnsupportedMediaType, UriTooLong,
     };
     let mut codes = route.errors.to_vec();
     codes.extend([UriTooLong, HeadersTooLarge, Internal, InvalidField, HostNotAllowed]);
     if route.scope.is_some() {
-        codes.extend([KeyMissing, KeyInvalid, ErrorCode::StorageUnavailable]);
+        codes.extend([KeyMissing, KeyInvalid, KeyExpired, RateLimited, ErrorCode::StorageUnavailable]);
+    }
+    if matches!(route.scope, Some(Need::Scope(_))) {
+        codes.push(ErrorCode::ScopeMissing);
     }
     if route.body.is_some() {
         codes.extend([
@@ -281,6 +290,11 @@ fn words() -> Vec<Named> {
     add::<settle::NackReply>(&mut all);
     add::<settle::AckBatchRequest>(&mut all);
     add::<settle::AckBatchReply>(&mut all);
+    add::<key::KeyCreateRequest>(&mut all);
+    add::<key::KeyPatchRequest>(&mut all);
+    add::<key::KeyRotateRequest>(&mut all);
+    add::<key::KeyReply>(&mut all);
+    add::<key::KeyDeletedReply>(&mut all);
     add::<system::MeReply>(&mut all);
     add::<system::SystemReply>(&mut all);
     add::<system::HealthReply>(&mut all);

@@ -10,7 +10,7 @@ use axum::routing::{delete, get, post};
 use naven_api::ErrorCode;
 
 use super::{
-    backup, claim, dead_letter, event, group, health, openapi, publish, queue, settle, stream, system,
+    backup, claim, dead_letter, event, group, health, key, openapi, publish, queue, settle, stream, system,
     timeline,
 };
 use crate::failure::Failure;
@@ -45,6 +45,9 @@ pub(super) fn router(node: Arc<Node>) -> Router {
         .route("/v1/streams/{name}/trim", post(stream::trim))
         .route("/v1/leases/ack", post(settle::ack_batch))
         .route("/v1/dead-letters", get(dead_letter::of_any))
+        .route("/v1/keys", get(key::list).post(key::create))
+        .route("/v1/keys/{id}", get(key::get).patch(key::patch).delete(key::delete))
+        .route("/v1/keys/{id}/rotate", post(key::rotate))
         .route("/v1/me", get(system::me))
         .route("/v1/system", get(system::system))
         .route("/v1/system/backup", get(backup::backup))

@@ -25,7 +25,7 @@ pub(super) async fn me(caller: Caller, query: Query) -> Reply {
         name: key.name.clone(),
         scopes: key.scopes.clone(),
         queues: key.queues.clone(),
-        expires_at: None,
+        expires_at: key.expires_at,
     })
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::Factory;
 use crate::faulty::Fault;
-use crate::raw::{Answer, request};
+use crate::raw::{Answer, request, request_with};
 use crate::test_server::TestServer;
 
 const UNKNOWN: &str = "evt_00000000000000000000000000";
@@ -51,6 +51,7 @@ async fn provoke(server: &TestServer, code: ErrorCode) -> Answer {
         40_005 => server.get("/v1/event-queues?cursor=x").await,
         40_100 => server.send(b"GET /v1/me HTTP/1.1\r\nHost: t\r\n\r\n").await,
         40_101 => server.send(&request("GET", "/v1/me", "not-the-key", None)).await,
+        40_102 | 40_300 | 40_405 | 41_200 | 42_900 => provoke_key(server, code).await,
         40_400 => server.get("/v1/nowhere").await,
         40_401 => server.get("/v1/event-queues/none").await,
         40_402 => server.get(&format!("/v1/events/{UNKNOWN}")).await,
@@ -120,6 +121,43 @@ async fn provoke_server(server: &TestServer, code: ErrorCode) -> Answer {
         50_400 => with_fault(server, Fault::Error(OpError::Unknown)).await,
         50_700 => with_fault(server, Fault::Error(OpError::Full)).await,
         other => panic!("no case provokes {other}"),
+    }
+}
+
+/// What keys meet: a key that may not do it, one whose time is over, one that calls too often, none at all.
+async fn provoke_key(server: &TestServer, code: ErrorCode) -> Answer {
+    let made = async |more: Value| {
+        let mut key = json!({ "name": "w", "scopes": ["read"] });
+        key.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let answer = server.post("/v1/keys", key).await.data();
+        (answer["id"].as_str().unwrap().to_owned(), answer["secret"].as_str().unwrap().to_owned())
+    };
+    match code {
+        ErrorCode::KeyExpired => {
+            let ends = naven_store::Clock::wall(&*server.clock).plus_ms(1_000).to_string();
+            let (_, secret) = made(json!({ "expiresAt": ends })).await;
+            server.advance(1);
+            server.send(&request("GET", "/v1/me", &secret, None)).await
+        }
+        ErrorCode::ScopeMissing => {
+            let (_, secret) = made(json!({})).await;
+            server.send(&request("POST", "/v1/event-queues/q/pause", &secret, None)).await
+        }
+        ErrorCode::RateLimited => {
+            let (_, secret) = made(json!({ "rateLimit": 1 })).await;
+            loop {
+                let answer = server.send(&request("GET", "/v1/me", &secret, None)).await;
+                if answer.code() != 0 {
+                    return answer;
+                }
+            }
+        }
+        ErrorCode::VersionMismatch => {
+            let (id, _) = made(json!({})).await;
+            let head = [("If-Match", "\"7\"")];
+            server.send(&request_with("DELETE", &format!("/v1/keys/{id}"), &server.key, &head, None)).await
+        }
+        _ => server.get("/v1/keys/key_00000000000000000000000000").await,
     }
 }
 

@@ -18,6 +18,7 @@ mod errors;
 mod faulty;
 mod field_cases;
 mod idempotency;
+mod keys;
 mod lease_table;
 mod long_poll;
 mod malformed;
@@ -26,6 +27,7 @@ mod malformed_targets;
 mod openapi;
 mod raw;
 mod reach;
+mod rights;
 mod shape;
 mod shutdown;
 mod sockets;
@@ -111,6 +113,14 @@ macro_rules! every_case {
                 a_claim_whose_connection_was_cut_is_repeated,
                 a_repeated_creation_redrive_or_reset_changes_nothing,
                 keys_that_are_none_and_calls_that_take_none;
+            keys:
+                a_key_is_made_shown_changed_and_revoked,
+                a_rotated_key_has_two_secrets_for_a_while,
+                a_key_makes_only_keys_that_may_do_no_more,
+                keys_change_under_a_condition,
+                a_keys_time_is_over_at_its_moment,
+                calls_are_bounded_but_for_settling,
+                the_servers_own_key_is_changed_in_its_settings;
             lease_table: every_cell_that_has_a_verb, no_cell_is_forgotten;
             long_poll:
                 a_waiting_claim_is_woken_by_a_publish,
@@ -128,6 +138,7 @@ macro_rules! every_case {
                 what_a_key_does_not_reach_is_not_there,
                 a_scope_is_asked_for_on_streams_too,
                 a_key_sees_of_an_event_what_it_reaches;
+            rights: every_route_asks_for_its_rights;
             shutdown: draining, a_failed_engine_ends_the_waits;
             sockets:
                 a_closed_connection_is_no_waiter,

@@ -66,10 +66,10 @@ pub(crate) async fn a_scope_is_asked_for_on_streams_too(factory: Factory) {
         ("GET", "/v1/streams/mail", None, 0),
         ("GET", "/v1/streams/mail/entries", None, 0),
         ("GET", "/v1/streams/mail/groups", None, 0),
-        ("POST", "/v1/streams/mail/events", Some(json!({ "payload": {} })), 40_101),
-        ("DELETE", "/v1/streams/mail", None, 40_101),
-        ("POST", "/v1/streams/mail/groups/mail/reset", Some(json!({ "id": "0-0" })), 40_101),
-        ("DELETE", "/v1/streams/mail/groups/mail", None, 40_101),
+        ("POST", "/v1/streams/mail/events", Some(json!({ "payload": {} })), 40_300),
+        ("DELETE", "/v1/streams/mail", None, 40_300),
+        ("POST", "/v1/streams/mail/groups/mail/reset", Some(json!({ "id": "0-0" })), 40_300),
+        ("DELETE", "/v1/streams/mail/groups/mail", None, 40_300),
     ] {
         assert_eq!(server.call_as(&key, method, path, body).await.code(), code, "{method} {path}");
     }
@@ -113,5 +113,5 @@ pub(crate) async fn a_key_sees_of_an_event_what_it_reaches(factory: Factory) {
     server.call("DELETE", "/v1/event-queues/audit?force=true", None).await.data();
     let letters = format!("/v1/dead-letters?queueId={audit}");
     assert_eq!(server.get(&letters).await.data()["items"].as_array().map(Vec::len), Some(2));
-    assert_eq!(server.call_as(&key, "GET", &letters, None).await.data()["items"], json!([]));
+    assert_eq!(server.call_as(&key, "GET", &letters, None).await.code(), 40_401);
 }

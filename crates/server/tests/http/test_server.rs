@@ -12,7 +12,7 @@ use naven_api::{KeyId, Timestamp};
 use naven_server::auth::BearerKey;
 use naven_server::{Running, Server, ServerConfig, SystemClock, SystemRandom};
 use naven_store::conformance::{Fresh, ManualClock, SeededRandom};
-use naven_store::key::KeyRecord;
+use naven_store::key::{KeyCondition, KeyRecord, KeySecret};
 use naven_store::txn::{AdminOp, OpKind, Txn};
 use naven_store::{Clock, Engine, Random};
 use serde_json::{Value, json};
@@ -46,15 +46,10 @@ impl TestServer {
     pub(crate) async fn start_with_key(factory: Factory, scopes: &[&str], queues: &[&str]) -> (Self, String) {
         let key = BearerKey::generate(&SystemClock::new(), &SystemRandom);
         let owned = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
-        let record = KeyRecord {
-            id: KeyId::from_bits(7),
-            name: "worker".to_owned(),
-            prefix: format!("nvk_{}", key.prefix()),
-            digest: Sha256::digest(key.reveal()).into(),
-            scopes: owned(scopes),
-            queues: owned(queues),
-            created_at: Timestamp::default(),
-        };
+        let (prefix, digest) = (format!("nvk_{}", key.prefix()), Sha256::digest(key.reveal()).into());
+        let secret = KeySecret { prefix, digest, until: None };
+        let record = KeyRecord::new(KeyId::from_bits(7), "worker".to_owned(), secret, Timestamp::default());
+        let record = KeyRecord { scopes: owned(scopes), queues: owned(queues), ..record };
         (Self::build(factory, |_| {}, Some(record)).await, key.reveal().to_owned())
     }
 
@@ -68,7 +63,9 @@ impl TestServer {
         let Fresh { engine, guard } = factory(clock.clone(), Arc::clone(&random));
         let engine = Arc::new(Faulty::new(engine));
         if let Some(record) = more {
-            engine.submit(vec![Txn::one(OpKind::Admin(AdminOp::PutKey(record)))]).await;
+            engine
+                .submit(vec![Txn::one(OpKind::Admin(AdminOp::PutKey { record, over: KeyCondition::Any }))])
+                .await;
         }
         let key = BearerKey::generate(&SystemClock::new(), &SystemRandom);
         let mut config = ServerConfig::new(SocketAddr::from(([127, 0, 0, 1], 0)));

@@ -7,6 +7,7 @@ use naven_api::{Backoff, ErrorText};
 
 use super::random::SeededRandom;
 use super::script::{Ask, FromAsk, LINES_MAX, Line, Look, Pick, ProofAsk, To, When};
+use crate::key::KeyCondition;
 use crate::queue::{QueueChanges, QueueSettings, Retention, StreamChanges};
 use crate::txn::SettleStep;
 
@@ -136,8 +137,20 @@ impl Drawing {
             95 if self.shares => self.of_stream(),
             95 => Ask::DeleteStream(pick(), self.random.once_in(3)),
             96 => Ask::Bury(pick()),
-            97 => Ask::PutKey(self.random.below(3) as usize),
+            97 => self.of_key(),
             _ => Ask::Look(self.look()),
+        }
+    }
+
+    fn of_key(&self) -> Ask {
+        let name = self.random.below(3) as usize;
+        let revision = 1 + u64::from(self.random.below(3));
+        match self.random.below(6) {
+            0 => Ask::DeleteKey(name, None),
+            1 => Ask::DeleteKey(name, Some(revision)),
+            2 => Ask::PutKey(name, KeyCondition::Any),
+            3 => Ask::PutKey(name, KeyCondition::Absent),
+            _ => Ask::PutKey(name, KeyCondition::Revision(revision)),
         }
     }
 

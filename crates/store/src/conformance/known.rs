@@ -9,7 +9,7 @@ use naven_core::DeadReason;
 
 use super::bench::json;
 use super::script::{Ask, FromAsk, Look, NAMES, Pick, ProofAsk, STREAMS, To, When};
-use crate::key::KeyRecord;
+use crate::key::{KeyCondition, KeyRecord, KeySecret};
 use crate::queue::QueueRef;
 use crate::read::{Cursor, Read};
 use crate::reply::{OpError, OpReply};
@@ -130,7 +130,12 @@ impl Known {
             }
             Ask::Patch(..) | Ask::Reset(..) | Ask::Pause(..) | Ask::Resume(_) => self.group(ask, wall),
             Ask::Redrive { .. } | Ask::Bury(_) => self.admin(ask),
-            Ask::PutKey(name) => OpKind::Admin(AdminOp::PutKey(key(*name, wall))),
+            Ask::PutKey(name, over) => {
+                OpKind::Admin(AdminOp::PutKey { record: key(*name, *over, wall), over: *over })
+            }
+            Ask::DeleteKey(name, revision) => {
+                OpKind::Admin(AdminOp::DeleteKey { key: key_id(*name), revision: *revision })
+            }
             Ask::Look(look) => OpKind::Read(self.read(look, None)),
             Ask::Delete(..)
             | Ask::DeleteConsumer(..)
@@ -358,14 +363,20 @@ fn dedupe_key(number: u8) -> DedupeKey {
     DedupeKey { space, key: Bytes::copy_from_slice(&[b'0' + number / 2]) }
 }
 
-fn key(name: usize, wall: Timestamp) -> KeyRecord {
+fn key_id(name: usize) -> KeyId {
+    KeyId::from_bits(name as u128)
+}
+
+fn key(name: usize, over: KeyCondition, wall: Timestamp) -> KeyRecord {
+    let revision = match over {
+        KeyCondition::Any | KeyCondition::Absent => 1,
+        KeyCondition::Revision(revision) => revision + 1,
+    };
+    let secret = KeySecret { prefix: "nvk_x".to_owned(), digest: [name as u8; 32], until: None };
     KeyRecord {
-        id: KeyId::from_bits(wall.as_ms().unsigned_abs().into()),
-        name: NAMES[name % NAMES.len()].to_owned(),
-        prefix: "nvk_x".to_owned(),
-        digest: [name as u8; 32],
         scopes: vec!["read".to_owned()],
         queues: vec!["*".to_owned()],
-        created_at: wall,
+        revision,
+        ..KeyRecord::new(key_id(name), NAMES[name % NAMES.len()].to_owned(), secret, wall)
     }
 }

@@ -5,7 +5,7 @@
 use naven_api::{KeyId, QueueId};
 
 use super::bench::{Bench, delete, named};
-use crate::key::KeyRecord;
+use crate::key::{KeyCondition, KeyRecord, KeySecret};
 use crate::queue::QueueRef;
 use crate::read::{Page, Read};
 use crate::reply::{OpReply, Refused};
@@ -57,14 +57,13 @@ pub fn queues_are_listed_newest_first_in_pages_by_prefix(bench: &Bench) {
 }
 
 pub fn a_key_is_stored_under_its_name_and_replaced_by_the_next(bench: &Bench) {
-    let key = |name: &str, digest| KeyRecord {
-        id: KeyId::from_bits(u128::from(digest)),
-        name: name.to_owned(),
-        prefix: format!("nvk_{digest}"),
-        digest: [digest; 32],
-        scopes: vec!["admin".to_owned(), "read".to_owned()],
-        queues: vec!["*".to_owned()],
-        created_at: bench.wall(),
+    let key = |name: &str, digest| {
+        let secret = KeySecret { prefix: format!("nvk_{digest}"), digest: [digest; 32], until: None };
+        KeyRecord {
+            scopes: vec!["admin".to_owned(), "read".to_owned()],
+            queues: vec!["*".to_owned()],
+            ..KeyRecord::new(KeyId::from_bits(u128::from(digest)), name.to_owned(), secret, bench.wall())
+        }
     };
     let stored = || match bench.read(Read::Keys) {
         Ok(Page::Keys(mut keys)) => {
@@ -74,11 +73,27 @@ pub fn a_key_is_stored_under_its_name_and_replaced_by_the_next(bench: &Bench) {
         other => panic!("keys: {other:?}"),
     };
     assert!(stored().is_empty());
+    let put = |record, over| bench.ask(OpKind::Admin(AdminOp::PutKey { record, over }));
     for (name, digest) in [("worker", 1), ("admin", 2), ("admin", 3)] {
-        let put = OpKind::Admin(AdminOp::PutKey(key(name, digest)));
-        assert_eq!(bench.ask(put), Ok(OpReply::Done));
+        assert_eq!(put(key(name, digest), KeyCondition::Any), Ok(OpReply::Done));
     }
     assert_eq!(stored(), [key("admin", 3), key("worker", 1)]);
+    assert_eq!(put(key("worker", 4), KeyCondition::Absent), Err(Refused::NameTaken.into()));
+    let changed = KeyRecord { revision: 2, rate_limit: Some(5), ..key("worker", 1) };
+    assert_eq!(put(changed.clone(), KeyCondition::Revision(2)), Err(Refused::Stale.into()));
+    assert_eq!(put(key("worker", 4), KeyCondition::Revision(1)), Err(Refused::KeyNotFound.into()));
+    assert_eq!(put(key("nobody", 5), KeyCondition::Revision(1)), Err(Refused::KeyNotFound.into()));
+    assert_eq!(put(changed.clone(), KeyCondition::Revision(1)), Ok(OpReply::Done));
+    assert_eq!(stored(), [key("admin", 3), changed.clone()]);
+    let delete = |digest, revision| {
+        bench.ask(OpKind::Admin(AdminOp::DeleteKey { key: KeyId::from_bits(digest), revision }))
+    };
+    assert_eq!(delete(9, None), Err(Refused::KeyNotFound.into()));
+    assert_eq!(delete(1, Some(1)), Err(Refused::Stale.into()));
+    assert_eq!(delete(1, Some(2)), Ok(OpReply::Done));
+    assert_eq!(delete(1, None), Err(Refused::KeyNotFound.into()));
+    assert_eq!(stored(), [key("admin", 3)]);
+    assert_eq!(put(key("worker", 6), KeyCondition::Absent), Ok(OpReply::Done), "the name is free again");
 }
 
 pub fn the_system_counts_queues_that_are_not_deleted(bench: &Bench) {

@@ -4,6 +4,7 @@
 //! those that the script itself made so far, so any part of a script is a script. Not here: the making
 //! of one from a seed (`draw.rs`), playing it (`play.rs`).
 
+use crate::key::KeyCondition;
 use crate::queue::{QueueChanges, QueueSettings, StreamChanges};
 use crate::txn::SettleStep;
 
@@ -129,7 +130,9 @@ pub enum Ask {
     /// Give up what somebody holds or held: what nobody ever held no door asks to bury.
     Bury(Pick),
     /// Store a key under the n-th name.
-    PutKey(usize),
+    PutKey(usize, KeyCondition),
+    /// Forget the key of the n-th name.
+    DeleteKey(usize, Option<u64>),
     /// A read inside the transaction.
     Look(Look),
 }

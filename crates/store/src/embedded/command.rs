@@ -4,11 +4,11 @@
 //! making them from ops (`prepare.rs`) and what they do (`apply/`).
 
 use bytes::Bytes;
-use naven_api::{ConsumerId, ErrorText, EventId, LeaseSeconds, QueueId};
+use naven_api::{ConsumerId, ErrorText, EventId, KeyId, LeaseSeconds, QueueId};
 use naven_core::{DeadReason, Failure};
 
 use super::rows::key::QueueNo;
-use crate::key::KeyRecord;
+use crate::key::{KeyCondition, KeyRecord};
 use crate::queue::{QueueChanges, QueueRef, QueueSettings, StreamChanges};
 use crate::read::Read;
 use crate::reply::OpError;
@@ -160,7 +160,19 @@ pub(crate) enum Command {
         reason: DeadReason,
     },
     /// Store a key's record.
-    PutKey(KeyRecord),
+    PutKey {
+        /// The record.
+        record: Box<KeyRecord>,
+        /// What has to be there before.
+        over: KeyCondition,
+    },
+    /// Forget a key.
+    DeleteKey {
+        /// Which.
+        key: KeyId,
+        /// The revision that it has to be at; none: any.
+        revision: Option<u64>,
+    },
     /// Do what is due, at most so many rows.
     Tend {
         /// Most rows that are moved.
@@ -228,7 +240,8 @@ impl Command {
             Self::Create { .. } | Self::Patch { .. } | Self::Pause { .. } | Self::Resume { .. } => true,
             Self::Reset { .. } | Self::Delete { .. } | Self::DeleteStream { .. } | Self::Trim(_) => true,
             Self::ClaimAs { .. } | Self::DeleteConsumer { .. } => true,
-            Self::DeleteEntries { .. } | Self::Redrive { .. } | Self::Bury { .. } | Self::PutKey(_) => true,
+            Self::DeleteEntries { .. } | Self::Redrive { .. } | Self::Bury { .. } => true,
+            Self::PutKey { .. } | Self::DeleteKey { .. } => true,
         }
     }
 }

@@ -74,7 +74,10 @@ impl Preparer<'_> {
                 Command::Redrive { event, queue, reset_attempts }
             }
             OpKind::Admin(AdminOp::Bury { event, queue, reason }) => Command::Bury { event, queue, reason },
-            OpKind::Admin(AdminOp::PutKey(key)) => Command::PutKey(key),
+            OpKind::Admin(AdminOp::PutKey { record, over }) => {
+                Command::PutKey { record: Box::new(record), over }
+            }
+            OpKind::Admin(AdminOp::DeleteKey { key, revision }) => Command::DeleteKey { key, revision },
             OpKind::Trim(trim) => Command::Trim(trim),
             OpKind::DeleteEntries { stream, places } => Command::DeleteEntries { stream, places },
             OpKind::SetId { .. } | OpKind::Transfer(_) | OpKind::ScanTransfer(_) => {

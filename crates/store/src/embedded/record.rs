@@ -4,7 +4,7 @@
 //! made of (`record/words.rs`), and what commands do (`apply/`).
 
 use bytes::Bytes;
-use naven_api::{ConsumerId, EventId, LeaseSeconds, QueueId};
+use naven_api::{ConsumerId, EventId, KeyId, LeaseSeconds, QueueId};
 
 use super::command::{Command, Recorded};
 use super::rows::codec::{Dec, Enc};
@@ -15,9 +15,10 @@ use crate::txn::{Reading, StreamRef};
 
 mod words;
 use words::{
-    get_append, get_changes, get_claimant, get_from, get_lease, get_place, get_queue, get_reason, get_said,
-    get_slot, get_stream_changes, get_trim, put_append, put_changes, put_claimant, put_from, put_place,
-    put_queue, put_said, put_slot, put_stream_changes, put_text, put_trim, put_u32,
+    get_append, get_changes, get_claimant, get_condition, get_from, get_lease, get_place, get_queue,
+    get_reason, get_said, get_slot, get_stream_changes, get_trim, put_append, put_changes, put_claimant,
+    put_condition, put_from, put_place, put_queue, put_said, put_slot, put_stream_changes, put_text,
+    put_trim, put_u32,
 };
 
 /// Appends `txn`. Reads and refusals change nothing and leave no trace.
@@ -73,7 +74,15 @@ fn put_command(enc: &mut Enc, command: &Command) {
         Command::Bury { event, queue, reason } => {
             enc.u8(10).u128(event.bits()).option(queue.as_ref(), put_queue).u8(reason_number(*reason));
         }
-        Command::PutKey(key) => put_key(enc.u8(11), key),
+        Command::PutKey { record, over } => {
+            put_key(enc.u8(11), record);
+            put_condition(enc, *over);
+        }
+        Command::DeleteKey { key, revision } => {
+            enc.u8(20).u128(key.bits()).option(*revision, |enc, revision| {
+                enc.u64(revision);
+            });
+        }
         Command::Tend { rows } => {
             enc.u8(12).u64(*rows);
         }
@@ -182,7 +191,7 @@ fn get_command(dec: &mut Dec) -> Option<Command> {
             queue: dec.option(get_queue)?,
             reason: get_reason(dec)?,
         },
-        11 => Command::PutKey(get_key(dec)?),
+        11 => Command::PutKey { record: Box::new(get_key(dec)?), over: get_condition(dec)? },
         12 => Command::Tend { rows: dec.u64()? },
         13 => Command::Reset { queue: get_queue(dec)?, from: get_from(dec)? },
         14 => Command::DeleteStream { stream: StreamRef(dec.bytes()?), force: dec.flag()? },
@@ -196,6 +205,7 @@ fn get_command(dec: &mut Dec) -> Option<Command> {
             max_bytes: dec.u64()?,
         },
         19 => Command::DeleteConsumer { queue: get_queue(dec)?, name: dec.bytes()? },
+        20 => Command::DeleteKey { key: KeyId::from_bits(dec.u128()?), revision: dec.option(Dec::u64)? },
         _ => return None,
     })
 }

@@ -10,6 +10,7 @@ mod engine;
 mod event;
 mod group;
 mod keep;
+mod keys;
 mod leave;
 mod once;
 mod publish;

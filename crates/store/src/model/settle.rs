@@ -99,7 +99,8 @@ impl World {
                 (*event, queue, Step::Redrive { reset_attempts: *reset })
             }
             AdminOp::Bury { event, queue, reason } => (*event, queue, Step::Bury(*reason)),
-            AdminOp::PutKey(_) => return Ok(OpReply::Done),
+            AdminOp::PutKey { record, over } => return self.put_key(record, *over),
+            AdminOp::DeleteKey { key, revision } => return self.delete_key(*key, *revision),
         };
         let at = self.find(event)?;
         let queue = self.named(at, queue.as_ref())?;

@@ -12,7 +12,7 @@ use crate::key::KeyRecord;
 use crate::queue::QueueRef;
 use crate::reply::{OpError, OpReply, Refused};
 use crate::token::TokenKey;
-use crate::txn::{AdminOp, DeleteOp, OpKind, StreamRef};
+use crate::txn::{DeleteOp, OpKind, StreamRef};
 
 #[derive(Debug, Clone)]
 pub(super) struct World {
@@ -53,12 +53,6 @@ impl World {
             OpKind::Delete(DeleteOp::Consumer { queue, name }) => self.delete_consumer(queue, name, now),
             OpKind::Delete(DeleteOp::Stream { stream, force }) => self.delete_stream(stream, *force, now),
             OpKind::Read(read) => Ok(OpReply::Page(Box::new(self.read(read, now)?))),
-            OpKind::Admin(AdminOp::PutKey(key)) => {
-                self.keys.retain(|one| one.name != key.name);
-                self.keys.push(key.clone());
-                self.keys.sort_by(|a, b| a.name.cmp(&b.name));
-                Ok(OpReply::Done)
-            }
             OpKind::Admin(op) => self.admin(op, now),
             OpKind::Trim(trim) => self.trim(trim, now),
             OpKind::DeleteEntries { stream, places } => self.delete_entries(stream, places, now),

@@ -3,11 +3,11 @@
 //! Lives here: making, changing and removing them. Not here: what is done with events (`txn.rs`).
 
 use bytes::Bytes;
-use naven_api::{EventId, Timestamp};
+use naven_api::{EventId, KeyId, Timestamp};
 use naven_core::DeadReason;
 
 use super::{Place, StreamRef};
-use crate::key::KeyRecord;
+use crate::key::{KeyCondition, KeyRecord};
 use crate::queue::{QueueChanges, QueueRef, QueueSettings, StreamChanges};
 
 /// Make or change a queue.
@@ -126,6 +126,18 @@ pub enum AdminOp {
         /// Why.
         reason: DeadReason,
     },
-    /// Store a key's record under its name, replacing the one that was there.
-    PutKey(KeyRecord),
+    /// Store a key's record under its name.
+    PutKey {
+        /// The record.
+        record: KeyRecord,
+        /// What has to be there before.
+        over: KeyCondition,
+    },
+    /// Forget a key: from now on it is none.
+    DeleteKey {
+        /// Which.
+        key: KeyId,
+        /// The revision that it has to be at; none: any.
+        revision: Option<u64>,
+    },
 }

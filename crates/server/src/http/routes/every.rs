@@ -3,10 +3,10 @@
 //! Lives here: the order of its parts. Not here: the parts.
 
 use super::route::Route;
-use super::{events, queues, server, streams};
+use super::{events, keys, queues, server, streams};
 
 /// Every route, in the order of the contract.
 pub(in crate::http) fn every() -> impl Iterator<Item = &'static Route> {
-    let parts = [queues::ROUTES, events::ROUTES, streams::ROUTES, server::ROUTES];
+    let parts = [queues::ROUTES, events::ROUTES, streams::ROUTES, keys::ROUTES, server::ROUTES];
     parts.into_iter().flatten()
 }

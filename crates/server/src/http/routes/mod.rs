@@ -5,6 +5,7 @@
 
 mod events;
 mod every;
+mod keys;
 mod queues;
 mod route;
 mod server;

@@ -1,4 +1,4 @@
-//! Queues and their streams: made, changed, paused, resumed. Keys: stored.
+//! Queues and their streams: made, changed, paused, resumed.
 //!
 //! Lives here: these commands. Not here: the closing of queues (`delete.rs`) and where a queue begins
 //! (`start.rs`).
@@ -8,12 +8,10 @@ use naven_api::QueueId;
 use naven_api::limits::PLACES_PER_OP_MAX;
 
 use super::context::Context;
-use crate::embedded::rows::codec::Enc;
 use crate::embedded::rows::key::{self, QueueNo, STREAM_NO_MAX, StreamNo};
-use crate::embedded::rows::queue::{Progress, QueueRow, put_key};
+use crate::embedded::rows::queue::{Progress, QueueRow};
 use crate::embedded::rows::stream::{Numbers, StreamRow};
 use crate::embedded::tables::{Table, Tables};
-use crate::key::KeyRecord;
 use crate::queue::{QueueChanges, QueueRef, QueueSettings, Retention, StreamChanges, StreamSettings};
 use crate::reply::{OpError, OpReply, Refused};
 use crate::txn::{From, Reading, StreamRef};
@@ -134,13 +132,6 @@ impl<T: Tables> Context<'_, T> {
             return Ok(self.queue_reply(no, &row));
         }
         Ok(self.changed(no, &row))
-    }
-
-    pub(super) fn store_key(&mut self, record: &KeyRecord) -> Result<OpReply, OpError> {
-        let mut enc = Enc::default();
-        put_key(&mut enc, record);
-        self.tables.put(Table::Key, record.name.as_bytes(), enc.done());
-        Ok(OpReply::Done)
     }
 
     pub(super) fn changed(&mut self, no: QueueNo, row: &QueueRow) -> OpReply {

@@ -14,6 +14,7 @@ mod dedupe;
 mod delete;
 mod expire;
 mod group;
+mod keys;
 mod leave;
 #[cfg(test)]
 mod leftovers;

@@ -7,9 +7,8 @@ use std::ops::ControlFlow;
 use super::context::{Context, number_of};
 use super::dealing::Dealing;
 use crate::embedded::rows::body::BodyRow;
-use crate::embedded::rows::codec::Dec;
 use crate::embedded::rows::key::{self, Arrival, QueueNo};
-use crate::embedded::rows::queue::{QueueRow, get_key};
+use crate::embedded::rows::queue::QueueRow;
 use crate::embedded::tables::{Order, Table, Tables};
 use crate::read::{Cursor, DeliveryView, EventView, Page, QueueView, Read, SystemView};
 use crate::reply::{OpError, Refused};
@@ -219,15 +218,6 @@ impl<T: Tables> Context<'_, T> {
         let dealing = self.dealing(no, queue, arrival, row);
         let dealing = dealing.filter(|dealing| !matches!(dealing, Dealing::Over(_)))?;
         Some(self.delivery_view(queue, row, dealing))
-    }
-
-    fn keys(&self) -> Vec<crate::key::KeyRecord> {
-        let mut keys = Vec::new();
-        self.tables.scan(Table::Key, &[], &[0xff; 8], Order::Rising, &mut |_, value| {
-            keys.push(get_key(&mut Dec(value.clone())).expect("keys are written by this version"));
-            ControlFlow::Continue(())
-        });
-        keys
     }
 
     fn count_queues(&self) -> u64 {

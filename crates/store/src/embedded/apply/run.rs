@@ -101,7 +101,8 @@ impl<T: Tables> Context<'_, T> {
             Command::Trim(trim) => self.trim(trim),
             Command::DeleteEntries { stream, places } => self.delete_entries(stream, places),
             Command::Once { slot, command } => self.once(slot, command, tended),
-            Command::PutKey(key) => self.store_key(key),
+            Command::PutKey { record, over } => self.put_key(record, *over),
+            Command::DeleteKey { key, revision } => self.delete_key(*key, *revision),
             Command::Tend { rows } => {
                 *tended = self.tend(*rows);
                 Ok(OpReply::Done)

@@ -10,6 +10,7 @@ use crate::embedded::rows::body::{get_body, get_headers, put_body, put_headers};
 use crate::embedded::rows::codec::{Dec, Enc};
 use crate::embedded::rows::key::QueueNo;
 use crate::embedded::rows::queue::{get_backoff, put_backoff};
+use crate::key::KeyCondition;
 use crate::queue::{QueueChanges, QueueRef, Retention, StreamChanges};
 use crate::txn::{
     Append, DedupeKey, DedupeSpace, Due, From, IdempotencySlot, Keep, Place, StreamRef, Target, Trim,
@@ -64,6 +65,23 @@ fn get_dedupe(dec: &mut Dec) -> Option<DedupeKey> {
         _ => return None,
     };
     Some(DedupeKey { space, key: dec.bytes()? })
+}
+
+pub(super) fn put_condition(enc: &mut Enc, condition: KeyCondition) {
+    match condition {
+        KeyCondition::Any => enc.u8(0),
+        KeyCondition::Absent => enc.u8(1),
+        KeyCondition::Revision(revision) => enc.u8(2).u64(revision),
+    };
+}
+
+pub(super) fn get_condition(dec: &mut Dec) -> Option<KeyCondition> {
+    Some(match dec.u8()? {
+        0 => KeyCondition::Any,
+        1 => KeyCondition::Absent,
+        2 => KeyCondition::Revision(dec.u64()?),
+        _ => return None,
+    })
 }
 
 pub(super) fn put_from(enc: &mut Enc, from: From) {

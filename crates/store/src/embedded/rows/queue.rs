@@ -11,7 +11,7 @@ use super::body::BodyRow;
 use super::codec::{Dec, Enc};
 use super::delivery::reason_number;
 use super::key::StreamNo;
-use crate::key::KeyRecord;
+use crate::key::{KeyRecord, KeySecret};
 use crate::queue::QueueSettings;
 use crate::read::Counts;
 use crate::txn::Place;
@@ -236,14 +236,32 @@ impl Progress {
 
 /// Appends a key's record.
 pub(crate) fn put_key(enc: &mut Enc, key: &KeyRecord) {
-    enc.u128(key.id.bits()).text(&key.name).text(&key.prefix).bytes(&key.digest);
+    enc.u128(key.id.bits()).text(&key.name);
+    enc.list(&key.secrets, |enc, secret| {
+        enc.text(&secret.prefix).bytes(&secret.digest);
+        put_time(enc, secret.until);
+    });
     enc.list(&key.scopes, |enc, scope| {
         enc.text(scope);
     });
     enc.list(&key.queues, |enc, queue| {
         enc.text(queue);
     });
-    enc.i64(key.created_at.as_ms());
+    put_time(enc, key.expires_at);
+    enc.option(key.rate_limit, |enc, limit| {
+        enc.u32(limit);
+    });
+    enc.u64(key.revision).i64(key.created_at.as_ms()).i64(key.updated_at.as_ms());
+}
+
+fn put_time(enc: &mut Enc, at: Option<Timestamp>) {
+    enc.option(at, |enc, at| {
+        enc.i64(at.as_ms());
+    });
+}
+
+fn get_time(dec: &mut Dec) -> Option<Timestamp> {
+    dec.i64().map(Timestamp::from_ms)
 }
 
 /// Reads a key's record.
@@ -251,11 +269,20 @@ pub(crate) fn get_key(dec: &mut Dec) -> Option<KeyRecord> {
     Some(KeyRecord {
         id: KeyId::from_bits(dec.u128()?),
         name: dec.text()?,
-        prefix: dec.text()?,
-        digest: dec.bytes()?.as_ref().try_into().ok()?,
+        secrets: dec.list(|dec| {
+            Some(KeySecret {
+                prefix: dec.text()?,
+                digest: dec.bytes()?.as_ref().try_into().ok()?,
+                until: dec.option(get_time)?,
+            })
+        })?,
         scopes: dec.list(Dec::text)?,
         queues: dec.list(Dec::text)?,
+        expires_at: dec.option(get_time)?,
+        rate_limit: dec.option(Dec::u32)?,
+        revision: dec.u64()?,
         created_at: Timestamp::from_ms(dec.i64()?),
+        updated_at: Timestamp::from_ms(dec.i64()?),
     })
 }
 
@@ -286,14 +313,15 @@ mod tests {
         let mut progress = Progress { cursor: 9, read: 8, aside: 1, fence: 3, ..Progress::default() };
         *progress.counts.of_mut(View::Dead) = 300;
         assert_eq!(Progress::decode(progress.encode()), Some(progress));
+        let secret =
+            KeySecret { prefix: "nvk_x".to_owned(), digest: [9; 32], until: Some(Timestamp::from_ms(5)) };
         let key = KeyRecord {
-            id: KeyId::from_bits(1),
-            name: "admin".into(),
-            prefix: "nvk_x".into(),
-            digest: [5; 32],
-            scopes: vec!["read".into()],
-            queues: vec!["*".into()],
-            created_at: Timestamp::from_ms(4),
+            scopes: vec!["read".to_owned()],
+            queues: vec!["*".to_owned()],
+            expires_at: Some(Timestamp::from_ms(9)),
+            rate_limit: Some(7),
+            revision: 3,
+            ..KeyRecord::new(KeyId::from_bits(1), "w".to_owned(), secret, Timestamp::from_ms(3))
         };
         let mut enc = Enc::default();
         put_key(&mut enc, &key);

@@ -1,0 +1,214 @@
+//! The rights table: every documented route under every scope, for what a key reaches and what it does not.
+//!
+//! Lives here: the cells, made of the OpenAPI document, and what is expected of each. A route with a part in
+//! its path that has no thing here fails, so a new route brings its row with it. Not here: what keys are
+//! (`keys.rs`).
+
+use serde_json::{Value, json};
+
+use crate::Factory;
+use crate::raw::request_with;
+use crate::test_server::TestServer;
+
+const SCOPES: [&str; 4] = ["produce", "consume", "read", "admin"];
+
+/// Whose thing a call names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    /// One within the key's patterns.
+    Own,
+    /// One outside of them.
+    Other,
+    /// None at all.
+    Nobodys,
+}
+
+/// One route, as documented.
+struct Route {
+    method: String,
+    path: String,
+    /// None: any key will do.
+    scope: Option<String>,
+}
+
+/// What is there.
+struct World {
+    server: TestServer,
+    /// For each scope a key with that scope alone: its id and secret.
+    keys: Vec<(String, String)>,
+    own_event: String,
+    other_event: String,
+    own_queue: String,
+    other_queue: String,
+    other_key: String,
+}
+
+impl World {
+    async fn new(factory: Factory) -> Self {
+        let server = TestServer::start(factory).await;
+        let (mut events, mut queues) = (Vec::new(), Vec::new());
+        for side in ["own", "other"] {
+            let queue = json!({ "name": format!("{side}.q"), "stream": format!("{side}.s") });
+            let made = server.post("/v1/event-queues", queue).await.data();
+            queues.push(made["id"].as_str().unwrap().to_owned());
+            events.push(server.publish(&format!("{side}.q"), 1).await);
+        }
+        let mut keys = Vec::new();
+        for scope in SCOPES {
+            let key = json!({ "name": format!("only.{scope}"), "scopes": [scope], "queues": ["own.*"] });
+            let made = server.post("/v1/keys", key).await.data();
+            keys.push((made["id"].as_str().unwrap().to_owned(), made["secret"].as_str().unwrap().to_owned()));
+        }
+        let other_key = server.get("/v1/me").await.data()["keyId"].as_str().unwrap().to_owned();
+        let [own_event, other_event] = events.try_into().expect("two");
+        let [own_queue, other_queue] = queues.try_into().expect("two");
+        Self { server, keys, own_event, other_event, own_queue, other_queue, other_key }
+    }
+
+    /// The path with a thing in the place of each name.
+    fn path(&self, route: &Route, whose: Whose, own_key: &str) -> String {
+        let side = match whose {
+            Whose::Own => "own",
+            Whose::Other => "other",
+            Whose::Nobodys => "own.none",
+        };
+        let pick = |own: &str, other: &str, none: &str| match whose {
+            Whose::Own => own.to_owned(),
+            Whose::Other => other.to_owned(),
+            Whose::Nobodys => none.to_owned(),
+        };
+        let event = pick(&self.own_event, &self.other_event, "evt_00000000000000000000000000");
+        let key = pick(own_key, &self.other_key, "key_00000000000000000000000000");
+        let parts = route.path.split('/').map(|part| match (part, route.path.split('/').nth(2)) {
+            ("{queue}" | "{group}", _) => format!("{side}.q"),
+            ("{name}", _) => format!("{side}.s"),
+            ("{id}", Some("events")) => event.clone(),
+            ("{id}", Some("keys")) => key.clone(),
+            (part, _) if part.starts_with('{') => panic!("{}: what is {part}?", route.path),
+            (part, _) => part.to_owned(),
+        });
+        let path: Vec<String> = parts.collect();
+        let queue = pick(&self.own_queue, &self.other_queue, "evq_00000000000000000000000000");
+        let query =
+            if route.path == "/v1/dead-letters" { format!("?queueId={queue}") } else { String::new() };
+        path.join("/") + &query
+    }
+
+    async fn code(&self, route: &Route, path: &str, key: &str) -> u64 {
+        // A body that is wrong in a way that is told only after rights are; those of events are asked for
+        // after their body, so theirs is right.
+        let body = match (&*route.method, route.path.split('/').nth(2)) {
+            ("GET" | "DELETE", _) => None,
+            (_, Some("events")) if route.path.ends_with("/redrive") => Some("{}"),
+            (_, Some("events")) => Some("{\"leaseToken\":\"x\"}"),
+            _ => Some("{\"noSuchField\":1}"),
+        };
+        let head = [("If-Match", "\"0\"")];
+        let answer = self.server.send(&request_with(&route.method, path, key, &head, body)).await;
+        if answer.header("content-type") == Some("application/octet-stream") { 0 } else { answer.code() }
+    }
+}
+
+/// Whether the route names one thing, so that its rights hang on whose that is.
+fn names_a_thing(route: &Route) -> bool {
+    route.path.contains('{') || route.path == "/v1/dead-letters"
+}
+
+/// What a missing thing is answered.
+fn missing(route: &Route) -> u64 {
+    match route.path.split('/').nth(2) {
+        Some("event-queues" | "dead-letters") => 40_401,
+        Some("events") => 40_402,
+        Some("streams") => 40_404,
+        Some("keys") => 40_405,
+        other => panic!("what is missing of {other:?}?"),
+    }
+}
+
+async fn routes(server: &TestServer) -> Vec<Route> {
+    let answer = server.send(b"GET /openapi.json HTTP/1.1\r\nHost: t\r\n\r\n").await;
+    let document: Value = serde_json::from_slice(&answer.body).expect("the document is JSON");
+    let mut routes = Vec::new();
+    for (path, item) in document["paths"].as_object().expect("paths") {
+        for (method, operation) in item.as_object().expect("methods") {
+            if operation["security"].is_null() {
+                continue;
+            }
+            let scope = operation["x-naven-scope"].as_str().map(str::to_owned);
+            routes.push(Route { method: method.to_uppercase(), path: path.clone(), scope });
+        }
+    }
+    routes
+}
+
+/// Whether a code says that the caller may not.
+fn is_refusal(code: u64) -> bool {
+    matches!(code, 40_100..=40_199 | 40_300..=40_399 | 40_400..=40_499)
+}
+
+pub(crate) async fn every_route_asks_for_its_rights(factory: Factory) {
+    let world = World::new(factory).await;
+    let (mut cells, mut wrong) = (0, Vec::new());
+    let routes = routes(&world.server).await;
+    for route in &routes {
+        for (scope, (id, secret)) in SCOPES.iter().zip(&world.keys) {
+            let has = route.scope.as_deref().is_none_or(|needed| needed == *scope);
+            for whose in [Whose::Own, Whose::Other, Whose::Nobodys] {
+                if whose != Whose::Own && !names_a_thing(route) {
+                    continue;
+                }
+                let code = world.code(route, &world.path(route, whose, id), secret).await;
+                let is_late = route.path.starts_with("/v1/events/") || route.path == "/v1/dead-letters";
+                let is_right = match (whose, has) {
+                    // It needs a key that reaches every queue.
+                    (Whose::Own, true) if route.path == "/v1/system/backup" => code == 40_300,
+                    (Whose::Own, true) => !is_refusal(code),
+                    (Whose::Own, false) => code == 40_300,
+                    // What is found by an id alone is looked for after the scope was.
+                    (_, false) if is_late => code == 40_300,
+                    // What is not there is not there, whatever the key may do; a key that lacks the scope
+                    // may be told so first, where the name is within its patterns.
+                    (Whose::Nobodys, false) => code == missing(route) || code == 40_300,
+                    _ => code == missing(route),
+                };
+                cells += 1;
+                if !is_right {
+                    wrong.push(format!("{} {} {scope} {whose:?}: {code}", route.method, route.path));
+                }
+            }
+        }
+    }
+    cells += no_key_at_all(&world, &routes, &mut wrong).await;
+    println!("{cells} cells of {} routes", routes.len());
+    assert!(wrong.is_empty(), "{} of {cells} cells: {wrong:#?}", wrong.len());
+}
+
+/// Keys that are none any more, and no key.
+async fn no_key_at_all(world: &World, routes: &[Route], wrong: &mut Vec<String>) -> usize {
+    let ends = naven_store::Clock::wall(&*world.server.clock).plus_ms(1_000).to_string();
+    let all = json!({ "name": "over", "scopes": SCOPES, "expiresAt": ends });
+    let over = world.server.post("/v1/keys", all).await.data()["secret"].as_str().unwrap().to_owned();
+    let revoked = world.server.post("/v1/keys", json!({ "name": "gone", "scopes": SCOPES })).await.data();
+    let path = format!("/v1/keys/{}", revoked["id"].as_str().unwrap());
+    assert_eq!(world.server.call("DELETE", &path, None).await.code(), 0);
+    world.server.advance(1);
+    let mut cells = 0;
+    for route in routes {
+        let path = world.path(route, Whose::Own, &world.keys[0].0);
+        for (key, expected) in [(revoked["secret"].as_str().unwrap(), 40_101), (&over, 40_102), ("", 40_101)]
+        {
+            let code = world.code(route, &path, key).await;
+            cells += 1;
+            if code != expected {
+                wrong.push(format!("{} {} expected {expected}: {code}", route.method, route.path));
+            }
+        }
+        let line = format!("{} {path} HTTP/1.1\r\nHost: t\r\n\r\n", route.method);
+        let code = world.server.send(line.as_bytes()).await.code();
+        cells += 1;
+        if code != 40_100 {
+            wrong.push(format!("{} {} without a key: {code}", route.method, route.path));
+        }
+    }
+    cells
+}
