@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::cold::{Applied, Cold, ColdReader};
+use super::cold::{Applied, Cold, ColdReader, Room};
 use super::log::{Alarm, ClosedSegments, Commit, Lsn};
 use super::storage_error::StorageError;
 use super::supply::Supply;
@@ -30,6 +30,8 @@ const PIECE_AFTER: Duration = Duration::from_millis(5);
 pub(super) struct Checkpoint {
     pub(super) window: Arc<Window>,
     pub(super) applied: Applied,
+    /// The lease clock when it was closed, in ms: later than the last batch in it.
+    pub(super) closed_ms: i64,
 }
 
 /// A reader, none where there is no cold store yet, and what it is of.
@@ -102,7 +104,8 @@ impl Checkpointer {
         }
         if self.cold.compact_piece()? {
             self.supply.void();
-            self.hand_out(self.supply.is_stuck())?;
+            let room = self.supply.room();
+            self.hand_out(if room == Room::LetGo { Room::Short } else { room })?;
         }
         Ok(())
     }
@@ -119,28 +122,29 @@ impl Checkpointer {
     /// Writes a window, and hands out a reader of what is there now. Where there is no room the window
     /// is given up: the tables take it back, and come again with what has changed meanwhile.
     fn write(&mut self, checkpoint: Checkpoint) -> Result<(), StorageError> {
-        let previous = self.upto();
+        let (previous, closed_ms) = (self.upto(), checkpoint.closed_ms);
         let written = self.cold.write(&checkpoint.window, checkpoint.applied);
         drop(checkpoint);
-        let is_stuck = match written {
+        let room = match written {
             Ok(()) => {
                 self.closed.recycle_below(previous)?;
-                !self.cold.keep_reserve()? && !self.cold.has_room_inside()?
+                self.supply.void();
+                self.cold.keep_room(closed_ms)?
             }
             Err(StorageError::Disk(error)) if error.is_no_room() => {
                 tracing::warn!("no room for a checkpoint: {error}");
                 self.supply.void();
-                self.cold.let_reserve_go()?;
-                true
+                self.cold.let_room_go()?
             }
             Err(error) => return Err(error),
         };
-        self.hand_out(is_stuck)
+        self.closed.hold_back(room.is_short());
+        self.hand_out(room)
     }
 
-    fn hand_out(&mut self, is_stuck: bool) -> Result<(), StorageError> {
+    fn hand_out(&mut self, room: Room) -> Result<(), StorageError> {
         let reader = self.cold.reader()?.map(Arc::new);
-        self.supply.put((reader, self.upto()), is_stuck);
+        self.supply.put((reader, self.upto()), room);
         Ok(())
     }
 

@@ -36,7 +36,8 @@ use damage::{guarded, storage_error};
 use file::ColdFile;
 pub(crate) use look::look;
 pub(crate) use read::{ColdReader, ColdRow, ColdRows, ReadFailed, Reads, missing_row};
-pub(crate) use reserve::RESERVE_FILE;
+use reserve::Kept;
+pub(crate) use reserve::{RESERVE_FILE, Room};
 
 /// The file's name.
 pub(crate) const COLD_FILE: &str = "cold.redb";
@@ -74,7 +75,8 @@ pub(crate) struct Cold {
     compaction: Option<Compaction>,
     /// Length of the log's segments, which says how large the store's disk is.
     segment_bytes: u64,
-    has_reserve: bool,
+    /// Room that is held.
+    kept: Kept,
 }
 
 impl Cold {
@@ -93,7 +95,7 @@ impl Cold {
             live_bytes: 0,
             compaction,
             segment_bytes,
-            has_reserve: false,
+            kept: Kept::default(),
         };
         // What a making that was cut short has left.
         remove(&*cold.disk, Site("cold.clean"), &format!("{COLD_FILE}.new"))?;
@@ -138,8 +140,17 @@ impl Cold {
             self.make()?;
         }
         let database = self.database.as_ref().expect("it was opened or made just now");
-        let about = (self.store, applied, self.live_bytes);
-        match guarded(|| write::window(database, window, about)) {
+        let (before, about) =
+            ((self.store, self.applied, self.live_bytes), (self.store, applied, self.live_bytes));
+        let room = self.kept.room();
+        let written = guarded(|| {
+            if room.is_short() {
+                // A transaction of nothing makes pages usable that the last one let go while it was read.
+                write::about(database, before)?;
+            }
+            write::window(database, window, about, room)
+        });
+        match written {
             Ok(live_bytes) => {
                 (self.applied, self.live_bytes) = (applied, live_bytes);
                 self.follow(window)
@@ -162,7 +173,7 @@ impl Cold {
         let about = (self.store, Applied::default(), 0);
         guarded(|| {
             let database = build(file)?;
-            write::window(&database, &Window::default(), about)
+            write::window(&database, &Window::default(), about, Room::Ample)
         })?;
         self.disk.rename(Site("cold.rename"), &passing, COLD_FILE)?;
         self.disk.sync_dir(Site("dir.sync"), "")?;
@@ -185,7 +196,7 @@ impl Cold {
         match guarded(|| read_about(database, store)) {
             Ok(about) => {
                 (self.applied, self.live_bytes) = about;
-                Ok(())
+                self.count_kept_rows()
             }
             Err(error) => {
                 self.close();

@@ -164,10 +164,12 @@ pub trait DiskFile: Send + Sync {
     /// silence, and a second call would answer that all is well.
     fn sync(&self, site: Site) -> DiskResult<()>;
 
-    /// Cuts the file, or grows it by zeros.
+    /// Cuts the file, or grows it by zeros for which there is room from then on, where the file system can
+    /// promise that: one that copies on write cannot.
     ///
     /// # Errors
-    /// Whatever the file system says.
+    /// `is_no_room` where it does not fit: the file is as long as before; whatever else the file system
+    /// says.
     fn set_len(&self, site: Site, len: u64) -> DiskResult<()>;
 }
 

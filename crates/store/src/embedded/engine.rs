@@ -82,12 +82,15 @@ impl Embedded {
         let folder = Folder::open(&*disk, || new_store(&*random, options))?;
         let pace = options.checkpoint.unwrap_or_else(|| Pace::of_segments(folder.meta.segment_bytes));
         let restored = Restored::open(Arc::clone(&disk), &folder.meta, pace)?;
-        let Restored { tables, cold, log, recovered, supply } = restored;
+        let Restored { tables, mut cold, log, recovered, supply } = restored;
+        let room = cold.room_found()?;
+        supply.begin_with(room);
         let lease = recovered.last.map(|header| header.lease).max(Some(cold.applied().lease));
         let clocks = Clocks::resumed(clock, lease);
         let (health_in, health) = watch::channel(Health::Well);
         let failed = Arc::new(AtomicBool::new(false));
         let commit = start_commit(log, Arc::clone(&failed), health_in)?;
+        commit.closed().hold_back(room.is_short());
         let (requests, inbox) = mpsc::channel();
         let (hints, _) = broadcast::channel(HINTS_MAX);
         let (checkpoints, asked) = mpsc::channel();

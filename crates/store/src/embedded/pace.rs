@@ -11,13 +11,20 @@ use std::time::Duration;
 use naven_core::{LeaseTime, Now};
 
 use super::checkpointer::{Ask, Checkpoint};
-use super::cold::Applied;
+use super::cold::{Applied, Room};
 use super::layered::Layered;
 use super::log::{Commit, Committed, Lsn};
 use super::supply::Supply;
 
 /// Nothing more is applied while so many full windows wait.
 const BEHIND_MAX: usize = 4;
+/// A window that is written without room that is kept has a row for so many bytes at most: a row that
+/// goes may take a page.
+const BYTES_PER_ROW: usize = 1 << 10;
+/// Windows that are written at a stretch to give the log room.
+const FREEING_MAX: usize = 4;
+/// So many looks are taken while one of them is written.
+const FREEING_LOOKS: usize = 20;
 /// How long a full disk is left alone, in ms.
 const RETRY_MS: i64 = 1_000;
 /// How long a wait for the cold store lasts before the engine's health is looked at.
@@ -39,11 +46,16 @@ impl Pace {
     pub const NEVER: Self = Self { rows: usize::MAX, bytes: usize::MAX, age_ms: i64::MAX };
 
     /// The pace of a store with segments of this length: small disks have small windows, so that the
-    /// room that is kept for one suffices (`cold/reserve.rs`).
+    /// room that is kept suffices for those that wait when it is needed (`cold/reserve.rs`).
     pub fn of_segments(segment_bytes: u64) -> Self {
         const BYTES_MAX: u64 = 16 << 20;
-        let bytes = usize::try_from(segment_bytes.min(BYTES_MAX)).expect("16 MiB fit");
+        let bytes = usize::try_from((segment_bytes / 4).min(BYTES_MAX)).expect("16 MiB fit");
         Self { rows: 60_000, bytes, age_ms: 1_000 }
+    }
+
+    /// The pace while no room is kept.
+    fn without_reserve(self) -> Self {
+        Self { rows: self.rows.min((self.bytes / BYTES_PER_ROW).max(1)), ..self }
     }
 
     /// True where so much waits that it is time.
@@ -66,9 +78,9 @@ impl Checkpoints {
         Self { thread, supply, pace, closed_ms: since.as_ms() }
     }
 
-    /// True while there is no room to write what waits.
+    /// True while there is no room for more than settling.
     pub(super) fn is_stuck(&self) -> bool {
-        self.supply.is_stuck()
+        self.supply.room().is_short()
     }
 
     /// Ends the thread.
@@ -82,15 +94,20 @@ impl Checkpoints {
     pub(super) fn turn(&mut self, tables: &mut Layered, commit: &Commit, at: Applied, now: Now) {
         self.take(tables);
         let window = tables.open();
-        let age_ms = if self.supply.is_stuck() { self.pace.age_ms.min(RETRY_MS) } else { self.pace.age_ms };
+        let room = self.supply.room();
+        let age_ms = if room.is_short() { self.pace.age_ms.min(RETRY_MS) } else { self.pace.age_ms };
         let is_old = now.lease.as_ms().saturating_sub(self.closed_ms) >= age_ms;
-        // Where there was no room the next try comes in its time, however much waits.
-        let is_full = self.pace.is_reached(window.rows(), window.bytes()) && !self.supply.is_stuck();
-        let is_time = is_full || (is_old && window.rows() > 0);
+        let is_full = match room {
+            Room::Ample | Room::Kept => self.pace.is_reached(window.rows(), window.bytes()),
+            Room::Short => self.pace.without_reserve().is_reached(window.rows(), window.bytes()),
+            Room::LetGo => true,
+            // The next try comes in its time, however much waits.
+            Room::None => false,
+        };
+        let is_time = (is_full || is_old) && window.rows() > 0;
         // On a full disk a checkpoint without a change gives back the log that only the last needed, and
         // shows whether there is room again.
-        let gives_back =
-            is_old && (self.supply.is_stuck() || (commit.is_full() && commit.closed().upto() > 0));
+        let gives_back = is_old && (room.is_short() || (commit.is_full() && commit.closed().upto() > 0));
         if (is_time || gives_back) && tables.frozen_upto().is_none() {
             self.closed_ms = now.lease.as_ms();
             self.close_window(tables, commit, at);
@@ -102,8 +119,30 @@ impl Checkpoints {
 
     fn is_behind(&self, tables: &Layered) -> bool {
         let window = tables.open();
-        let is_far = self.pace.is_reached(window.rows() / BEHIND_MAX, window.bytes() / BEHIND_MAX);
-        is_far && tables.frozen_upto().is_some() && !self.supply.is_stuck()
+        let room = self.supply.room();
+        let most = if room == Room::Ample { BEHIND_MAX } else { 1 };
+        let is_far = self.pace.is_reached(window.rows() / most, window.bytes() / most);
+        is_far && tables.frozen_upto().is_some() && !room.has_given_up()
+    }
+
+    /// Gives the log room for a batch of so many bytes, where there is none but checkpoints can make some.
+    /// It waits for them: those who settle find room, or wait for it, as long as there is any.
+    pub(super) fn free_log(&mut self, tables: &mut Layered, commit: &Commit, at: Applied, bytes: usize) {
+        for _ in 0..FREEING_MAX {
+            let helps = commit.closed().can_give_back() && self.supply.room() != Room::None;
+            if self.pace == Pace::NEVER || !helps || commit.has_room_for(bytes) {
+                return;
+            }
+            if tables.frozen_upto().is_none() {
+                self.close_window(tables, commit, at);
+            }
+            for _ in 0..FREEING_LOOKS {
+                if tables.frozen_upto().is_none() || !self.supply.wait(LOOK_EVERY) {
+                    break;
+                }
+                self.take(tables);
+            }
+        }
     }
 
     /// Writes all that changed up to `at`. None where that failed.
@@ -134,7 +173,7 @@ impl Checkpoints {
     fn take(&self, tables: &mut Layered) {
         if let Some((reader, upto)) = self.supply.take() {
             tables.rest_on(reader, upto);
-            if self.supply.is_stuck() {
+            if self.supply.room().has_given_up() {
                 tables.take_back_window();
             }
         }
@@ -143,7 +182,7 @@ impl Checkpoints {
     /// Closes the window. It goes to the cold store once it is durable in the log: what is lost there
     /// must not be here.
     fn close_window(&self, tables: &mut Layered, commit: &Commit, at: Applied) {
-        let checkpoint = Checkpoint { window: tables.freeze(at), applied: at };
+        let checkpoint = Checkpoint { window: tables.freeze(at), applied: at, closed_ms: self.closed_ms };
         let thread = self.thread.clone();
         commit.when_durable(
             at.lsn,

@@ -121,6 +121,7 @@ impl Sequencer {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return None,
             };
+            self.free_log();
             let now = self.clocks.now();
             let mut open = Open::default();
             let mut next = first;
@@ -249,6 +250,14 @@ impl Sequencer {
         if !self.failed.load(Ordering::Acquire) {
             let at = self.applied();
             self.checkpoints.turn(self.tables.inner_mut(), &self.commit, at, now);
+        }
+    }
+
+    /// Gives the log room where checkpoints can; nothing is open.
+    fn free_log(&mut self) {
+        if !self.failed.load(Ordering::Acquire) {
+            let at = self.applied();
+            self.checkpoints.free_log(self.tables.inner_mut(), &self.commit, at, self.batch_bytes);
         }
     }
 

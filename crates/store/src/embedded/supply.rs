@@ -5,7 +5,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::cold::ColdReader;
+use super::cold::{ColdReader, Room};
 use super::disk::{DiskError, Site};
 use super::log::Lsn;
 use super::storage_error::StorageError;
@@ -27,19 +27,18 @@ pub(crate) struct Supply {
 struct State {
     /// Not taken yet.
     fresh: Option<Supplied>,
-    /// The last window could not be written, or left no room for the next: there is none.
-    is_stuck: bool,
+    /// How much room the last window found and left.
+    room: Room,
     /// There will be no more.
     is_over: bool,
 }
 
 impl Supply {
-    /// Gives the newest reader; `is_stuck` says that there is no room, and publishes must wait. A window
-    /// that the reader does not hold was then given up.
-    pub(crate) fn put(&self, reader: Supplied, is_stuck: bool) {
+    /// Gives the newest reader, and says how much room there is.
+    pub(crate) fn put(&self, reader: Supplied, room: Room) {
         let mut state = self.state();
         state.fresh = Some(reader);
-        state.is_stuck = is_stuck;
+        state.room = room;
         drop(state);
         self.changed.notify_all();
     }
@@ -60,9 +59,14 @@ impl Supply {
         self.state().fresh.take()
     }
 
-    /// True while there is no room to write more.
-    pub(crate) fn is_stuck(&self) -> bool {
-        self.state().is_stuck
+    /// How much room there is.
+    pub(crate) fn room(&self) -> Room {
+        self.state().room
+    }
+
+    /// Says how much room a start has found.
+    pub(crate) fn begin_with(&self, room: Room) {
+        self.state().room = room;
     }
 
     /// Waits a moment for a reader that was not taken yet. False at the end.

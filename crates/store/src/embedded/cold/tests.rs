@@ -7,7 +7,7 @@ use bytes::Bytes;
 use naven_api::Timestamp;
 use naven_core::LeaseTime;
 
-use super::{Applied, COLD_FILE, Cold, ReadFailed};
+use super::{Applied, COLD_FILE, Cold, ReadFailed, Room};
 use crate::embedded::disk::{Disk, Loss, MemDisk, Replay};
 use crate::embedded::meta::{Meta, StoreId};
 use crate::embedded::storage_error::StorageError;
@@ -238,4 +238,53 @@ fn every_crash_image_of_checkpoints_and_a_compaction_is_one_of_the_states_that_w
     }
     println!("{images} images, {compactions} compactions");
     assert!(images > 2_000, "only {images} images");
+}
+
+/// Leaves the disk so many bytes beside what is on it.
+fn leave_free(disk: &MemDisk, bytes: u64) {
+    let used: usize = disk.names().iter().filter_map(|name| disk.peek(name)).map(|file| file.len()).sum();
+    disk.set_capacity(used as u64 + bytes);
+}
+
+#[test]
+fn room_is_kept_on_a_small_disk_only_and_outlives_the_process() {
+    let disk = Arc::new(MemDisk::new());
+    let mut cold = open(&disk).expect("it opens");
+    cold.write(&window(&[(b"a", Some(b"1"))]), at(1)).expect("there is room");
+    assert_eq!(cold.keep_room(0).expect("it is well"), Room::Ample);
+    leave_free(&disk, 2_000);
+    assert_eq!(cold.keep_room(0).expect("it is well"), Room::Short);
+    leave_free(&disk, 580_000);
+    assert_eq!(cold.keep_room(999).expect("it is well"), Room::Short, "not tried again yet");
+    assert_eq!(cold.keep_room(1_000).expect("it is well"), Room::Kept);
+    drop(cold);
+    leave_free(&disk, 0);
+    let mut cold = open(&disk).expect("it opens");
+    assert_eq!(cold.room_found().expect("it is well"), Room::Kept);
+    assert_eq!(cold.let_room_go().expect("it is well"), Room::LetGo);
+    assert_eq!(cold.let_room_go().expect("it is well"), Room::None, "there is nothing more");
+    assert_eq!(row(&mut cold, b"a"), Some(Bytes::from_static(b"1")));
+}
+
+#[test]
+fn a_full_file_of_rows_that_become_short_takes_as_many_again() {
+    const ROWS: u32 = 400;
+    let disk = Arc::new(MemDisk::new());
+    let mut cold = open(&disk).expect("it opens");
+    let (mut first, mut lsn, mut refused) = (0u32, 0, 0);
+    for _ in 0..20 {
+        for len in [4_100, 50] {
+            let mut changed = Window::default();
+            for number in first..first + ROWS {
+                changed.set(Table::Body, &number.to_be_bytes(), Some(Bytes::from(vec![1; len])));
+            }
+            lsn += 1;
+            refused += u32::from(cold.write(&changed, at(lsn)).is_err());
+        }
+        if first == 0 {
+            leave_free(&disk, 0);
+        }
+        first += ROWS;
+    }
+    assert_eq!(refused, 0, "windows that found no room");
 }

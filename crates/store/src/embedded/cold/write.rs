@@ -6,26 +6,41 @@
 use redb::{Database, Durability, TableDefinition, WriteTransaction};
 
 use super::damage::storage_error;
-use super::{ABOUT, APPLIED, Applied, name_of, row};
+use super::{ABOUT, APPLIED, Applied, Room, name_of, reserve, row};
 use crate::embedded::meta::StoreId;
 use crate::embedded::storage_error::StorageError;
 use crate::embedded::tables::Table;
 use crate::embedded::window::Window;
 
+/// A row that becomes shorter by so much, such as that of an event which loses its payload, leaves most of
+/// its page empty.
+const SHRUNK_BYTES: usize = 512;
+
 /// The store, what it is of once it is written, and how many bytes its rows have before.
 pub(super) type About = (StoreId, Applied, u64);
 
 /// Writes all changes of a window. Answers how many bytes all rows have then.
-pub(super) fn window(database: &Database, window: &Window, about: About) -> Result<u64, StorageError> {
+pub(super) fn window(
+    database: &Database,
+    window: &Window,
+    about: About,
+    room: Room,
+) -> Result<u64, StorageError> {
     let (store, applied, live_bytes) = about;
     let mut txn = database.begin_write().map_err(storage_error)?;
     // After a crash the file is opened as it is, without a walk through all of it.
     txn.set_quick_repair(true);
     let mut live_bytes = Live(live_bytes);
+    if room != Room::Ample {
+        reserve::take_beside(&txn)?;
+    }
     for table in Table::ALL {
         changes(&txn, table, window.rows_of(table), &mut live_bytes)?;
     }
     say(&txn, (store, applied, live_bytes.0))?;
+    if room != Room::Ample {
+        reserve::give_beside(&txn)?;
+    }
     txn.commit().map_err(storage_error)?;
     Ok(live_bytes.0)
 }
@@ -64,6 +79,17 @@ pub(super) fn some<'r>(
     changes(&txn, table, rows, &mut live_bytes)?;
     txn.commit().map_err(storage_error)?;
     Ok(live_bytes.0)
+}
+
+/// Writes what is no row of ours, durably.
+pub(super) fn beside(
+    database: &Database,
+    change: impl FnOnce(&WriteTransaction) -> Result<(), StorageError>,
+) -> Result<(), StorageError> {
+    let mut txn = database.begin_write().map_err(storage_error)?;
+    txn.set_quick_repair(true);
+    change(&txn)?;
+    txn.commit().map_err(storage_error)
 }
 
 /// Says what the store is of, and makes all that was written before durable.
@@ -106,19 +132,28 @@ fn changes<'r, R: AsRef<[u8]> + ?Sized + 'r>(
     let name = name_of(table);
     let definition = TableDefinition::<&[u8], &[u8]>::new(&name);
     let mut stored = txn.open_table(definition).map_err(storage_error)?;
-    let mut value = Vec::new();
+    let (mut value, mut shrunk) = (Vec::new(), Vec::new());
     for (key, row) in rows {
-        let old = match row {
+        let old_len = match row {
             Some(row) => {
                 row::encode(table, key, row.as_ref(), &mut value);
                 live_bytes.add(key, value.len());
-                stored.insert(key, value.as_slice()).map_err(storage_error)?
+                let old = stored.insert(key, value.as_slice()).map_err(storage_error)?;
+                old.map(|old| old.value().len())
             }
-            None => stored.remove(key).map_err(storage_error)?,
+            None => stored.remove(key).map_err(storage_error)?.map(|old| old.value().len()),
         };
-        if let Some(old) = old {
-            live_bytes.take(key, old.value().len());
+        let Some(old_len) = old_len else { continue };
+        live_bytes.take(key, old_len);
+        if row.is_some() && old_len >= value.len() + SHRUNK_BYTES {
+            drop(stored.remove(key).map_err(storage_error)?);
+            shrunk.push((key, value.clone()));
         }
+    }
+    // redb joins no pages where rows become short: each would stay alone in its page. A row goes to the page
+    // of the next one, so the last comes first.
+    for (key, value) in shrunk.into_iter().rev() {
+        drop(stored.insert(key, value.as_slice()).map_err(storage_error)?);
     }
     Ok(())
 }

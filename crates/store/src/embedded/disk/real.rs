@@ -7,6 +7,9 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
+
 use super::{Disk, DiskError, DiskFile, DiskLock, DiskResult, Site};
 use crate::embedded::storage_error::StorageError;
 
@@ -225,6 +228,19 @@ impl DiskFile for RealFile {
     }
 
     fn set_len(&self, site: Site, len: u64) -> DiskResult<()> {
-        self.file.set_len(len).map_err(self.failed(site))
+        let old = self.len(site)?;
+        if len <= old {
+            return self.file.set_len(len).map_err(self.failed(site));
+        }
+        match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), old, len - old) {
+            Ok(()) => Ok(()),
+            // What cannot be promised is found out when it is written.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.file.set_len(len).map_err(self.failed(site)),
+            Err(error) => {
+                // Part of it may have been taken; that it cannot be given back changes nothing.
+                let _ = self.file.set_len(old);
+                Err(self.failed(site)(error.into()))
+            }
+        }
     }
 }

@@ -123,6 +123,17 @@ impl ClosedSegments {
         state.segments.iter().filter(|closed| closed.end > from).map(|closed| closed.segment.len).sum()
     }
 
+    /// True where a checkpoint of what is durable and one more give a segment back.
+    pub fn can_give_back(&self) -> bool {
+        self.state().segments.len() > 1
+    }
+
+    /// Leaves what room the disk has to the cold store, or no longer: no more spares are made than the log
+    /// needs to go on.
+    pub fn hold_back(&self, holds_back: bool) {
+        self.pool.hold_back(holds_back);
+    }
+
     /// True where the disk is full: giving segments back would help.
     pub fn is_disk_full(&self) -> bool {
         self.pool.is_full()

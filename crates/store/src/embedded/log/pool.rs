@@ -41,6 +41,8 @@ struct State {
     next: u64,
     /// The last try to make a file found no room.
     found_no_room: bool,
+    /// What room there is belongs to the cold store.
+    holds_back: bool,
     stopping: bool,
 }
 
@@ -95,14 +97,22 @@ impl Pool {
                 disk.remove(Site("segment.remove"), &path(file))?;
             }
         }
-        let state = State { spares: whole, target: SPARES_MIN, next, found_no_room: false, stopping: false };
+        let (target, found_no_room, holds_back, stopping) = (SPARES_MIN, false, false, false);
+        let state = State { spares: whole, target, next, found_no_room, holds_back, stopping };
         Ok(Self { disk, segment_bytes, state: Mutex::new(state), changed: Condvar::new() })
     }
 
     /// True where the disk is full: less than the reserve is left, and more cannot be made.
     pub fn is_full(&self) -> bool {
         let (spares, more) = self.segments_left(RESERVE);
+        let more = if self.state().holds_back { 0 } else { more };
         spares + more < RESERVE
+    }
+
+    /// While it holds back it makes no spare but the one that the log needs to go on.
+    pub(super) fn hold_back(&self, holds_back: bool) {
+        self.state().holds_back = holds_back;
+        self.changed.notify_all();
     }
 
     /// True where a batch of so many bytes can surely be written behind `waiting` bytes that are on
@@ -163,6 +173,11 @@ impl Pool {
 
     /// Makes one spare, or answers false where there is no room.
     fn make_one(&self) -> DiskResult<bool> {
+        let state = self.state();
+        if state.holds_back && !state.spares.is_empty() {
+            return Ok(false);
+        }
+        drop(state);
         // Asked first, so that a full disk is not filled to its last byte and emptied each second.
         if self.disk.free_bytes(Site("segment.room"))? < self.segment_bytes {
             self.state().found_no_room = true;
@@ -220,7 +235,8 @@ impl Pool {
     /// Whatever the file system says.
     pub(super) fn give_back(&self, segments: &[Segment]) -> DiskResult<()> {
         let state = self.state();
-        let mut room = state.target.saturating_sub(state.spares.len());
+        let target = if state.holds_back { SPARES_MIN } else { state.target };
+        let mut room = target.saturating_sub(state.spares.len());
         drop(state);
         let mut spares = Vec::new();
         for segment in segments {
