@@ -18,6 +18,7 @@ mod fc16_seconds_that_overflow;
 mod fc17_text_that_a_store_cannot_hold;
 mod fc18_payload_changed_on_the_way;
 mod fc19_instant_retry_loop;
+mod fc20_emptied_disk;
 mod fc20_full_disk;
 mod fc21_damaged_files;
 mod random;
