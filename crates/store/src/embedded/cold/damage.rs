@@ -35,7 +35,7 @@ fn be_quiet_where_guarded() {
 }
 
 /// The answer of `work`; a panic of redb's is damage of its file.
-pub(super) fn guarded<T, E: From<StorageError>>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+pub(crate) fn guarded<T, E: From<StorageError>>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     be_quiet_where_guarded();
     GUARDED.set(GUARDED.get() + 1);
     let done = catch_unwind(AssertUnwindSafe(work));

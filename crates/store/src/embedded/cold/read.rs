@@ -56,6 +56,21 @@ impl ColdReader {
         Ok(Self { tables: Table::ALL.into_iter().map(open).collect::<Result<_, _>>()? })
     }
 
+    /// The same with the tables that can be opened; the others are empty, and why is answered.
+    pub(super) fn begin_with_what_opens(
+        database: &Database,
+    ) -> Result<(Self, Vec<(Table, StorageError)>), StorageError> {
+        let txn = guarded(|| database.begin_read().map_err(storage_error))?;
+        let (mut tables, mut broken) = (Vec::new(), Vec::new());
+        for table in Table::ALL {
+            tables.push(open(&txn, table).unwrap_or_else(|error| {
+                broken.push((table, error));
+                None
+            }));
+        }
+        Ok((Self { tables }, broken))
+    }
+
     /// The row under `key`.
     ///
     /// # Errors
@@ -185,7 +200,12 @@ impl ColdRows {
                 Order::Rising => rows.next(),
                 Order::Falling => rows.next_back(),
             };
-            next.transpose().map_err(storage_error)
+            let next = next.transpose().map_err(storage_error)?;
+            if let Some((key, value)) = &next {
+                // On a damaged page a row may claim bytes beyond its end: better here than at its use.
+                let _ = (key.value(), value.value());
+            }
+            Ok::<_, StorageError>(next)
         })?;
         Ok(next.map(|(key, value)| ColdRow { table: self.table, key, value }))
     }

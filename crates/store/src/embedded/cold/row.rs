@@ -15,7 +15,7 @@ use crate::embedded::meta::StoreId;
 use crate::embedded::storage_error::StorageError;
 use crate::embedded::tables::Table;
 
-pub(super) const CRC_BYTES: usize = 4;
+pub(crate) const CRC_BYTES: usize = 4;
 const APPLIED_BYTES: usize = 54;
 
 /// Puts the value of a row into `value`, in place of what was there.
@@ -29,6 +29,14 @@ pub(super) fn encode(table: Table, key: &[u8], row: &[u8], value: &mut Vec<u8>) 
 pub(crate) fn decode<'v>(table: Table, key: &[u8], value: &'v [u8]) -> Option<&'v [u8]> {
     let (crc, row) = value.split_at_checked(CRC_BYTES)?;
     (checksum(table, key, row).to_le_bytes() == *crc).then_some(row)
+}
+
+/// Of which store a cold store says that it is; none where what it says is not what was written.
+pub(super) fn store_of(bytes: &[u8]) -> Option<StoreId> {
+    let whole: &[u8; APPLIED_BYTES] = bytes.try_into().ok()?;
+    let (said, crc) = whole.split_at(APPLIED_BYTES - CRC_BYTES);
+    let is_whole = crc32c::crc32c(said).to_le_bytes() == *crc;
+    is_whole.then(|| StoreId(said[2..18].try_into().expect("16 bytes of a longer array")))
 }
 
 fn checksum(table: Table, key: &[u8], row: &[u8]) -> u32 {

@@ -1,12 +1,13 @@
 //! Segments at rest, read for what is in them and nothing else.
 //!
-//! Lives here: every batch of one segment, up to the first that is none. Not here: what a start makes of
-//! that (`recover.rs`, `tail.rs`).
+//! Lives here: every batch of one segment, up to the first that is none, and those beyond. Not here: what a
+//! start makes of that (`recover.rs`, `tail.rs`).
 
 use super::batch::{BATCH_FORMAT, BatchHeader, BatchKind, Lsn, Seed};
-use super::segment::{self, RollTo, Segment};
+use super::scan::look_beyond;
+use super::segment::{self, LOG_FOLDER, RollTo, Segment};
 use super::window::{Found, Window};
-use crate::embedded::disk::{Disk, Site};
+use crate::embedded::disk::{Disk, DiskResult, Site};
 use crate::embedded::meta::{Meta, StoreId};
 use crate::embedded::storage_error::StorageError;
 
@@ -73,6 +74,58 @@ pub(in crate::embedded) fn walk(
             return Ok(walked);
         }
     }
+}
+
+/// The segments of a damaged log, by number, and what is wrong with their lengths. Where `ordinary` is 0
+/// every length is taken.
+///
+/// # Errors
+/// What the file system says.
+pub(in crate::embedded) fn segments_left(
+    disk: &dyn Disk,
+    ordinary: u64,
+) -> DiskResult<(Vec<Segment>, Vec<StorageError>)> {
+    let (mut segments, mut wrong) = (Vec::new(), Vec::new());
+    let names = match disk.list(OPEN, LOG_FOLDER) {
+        Err(error) if error.is_missing() => Vec::new(),
+        other => other?,
+    };
+    for file in names {
+        let Some(mut segment) = Segment::named(&file) else { continue };
+        segment.len = disk.open(OPEN, &segment.name)?.len(OPEN)?;
+        if ordinary > 0 && !segment.has_right_length(ordinary) {
+            let what = format!("it has {} bytes, and segments have {ordinary}", segment.len);
+            wrong.push(StorageError::damage(&segment.name, segment.len.min(ordinary), what));
+        }
+        segments.push(segment);
+    }
+    segments.sort_by_key(|segment| segment.number);
+    Ok((segments, wrong))
+}
+
+/// Hands out every batch of a segment from `offset` on that holds anything at or after `least`, by LSN.
+/// Answers the highest LSN of which any of them speaks.
+///
+/// # Errors
+/// `Newer`; `Disk`.
+pub(in crate::embedded) fn walk_beyond(
+    disk: &dyn Disk,
+    store: StoreId,
+    segment: &Segment,
+    (offset, least): (u64, Lsn),
+    each: &mut Each<'_>,
+) -> Result<Option<Lsn>, StorageError> {
+    let file = disk.open(OPEN, &segment.name)?;
+    let mut window = Window::new(&*file, segment.len);
+    let seed = Seed::of(store, segment.number);
+    let beyond = look_beyond(&mut window, segment.len, seed, offset, least)?;
+    let latest = beyond.valid.iter().map(|stray| stray.lsn.max(stray.durable_upto)).max();
+    for stray in beyond.valid {
+        if let Found::Batch(header, payload) = window.batch(stray.offset, seed)? {
+            each(&header, payload, stray.offset);
+        }
+    }
+    Ok(latest)
 }
 
 #[cfg(all(test, feature = "conformance"))]

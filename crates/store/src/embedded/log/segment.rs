@@ -85,19 +85,19 @@ impl Segment {
     }
 
     /// The segment with this file name, of which the length is not known yet.
-    fn named(file: &str) -> Option<Self> {
+    pub(super) fn named(file: &str) -> Option<Self> {
         let digits = file.strip_suffix(".seg").or_else(|| file.strip_suffix(".big"))?;
         let number = SegmentNumber(digits.parse().ok().filter(|number| *number > 0)?);
         // Only names as we write them: another spelling would be a second file of that number.
         (number.to_string() == digits).then(|| Self { number, name: format!("{LOG_FOLDER}/{file}"), len: 0 })
     }
 
-    pub(super) fn is_oversize(&self) -> bool {
+    pub(in crate::embedded) fn is_oversize(&self) -> bool {
         self.name.ends_with(".big")
     }
 
     /// True where a segment of this kind may have its length, segments being `ordinary` bytes long.
-    fn has_right_length(&self, ordinary: u64) -> bool {
+    pub(super) fn has_right_length(&self, ordinary: u64) -> bool {
         match self.is_oversize() {
             true => self.len > ordinary && self.len.is_multiple_of(OVERSIZE_ALIGN),
             false => self.len == ordinary,
