@@ -77,7 +77,7 @@ fn refuse_strangers(disk: &dyn Disk) -> Result<(), StorageError> {
     };
     let names = disk.list(LIST, "")?;
     if is_restore_cut_short(&names) {
-        let why = "a restore into it was cut short: run it again".to_owned();
+        let why = "a restore or salvage into it was cut short: run it again".to_owned();
         return Err(StorageError::NotOurs { why });
     }
     if let Some(strange) = names.iter().find(|name| !own(name)) {

@@ -1,4 +1,4 @@
-//! A folder that is being restored into, and what a cut-short restore leaves.
+//! A folder that is being restored or salvaged into, and what is left where that is cut short.
 //!
 //! Lives here: the mark that tells one, and clearing it. Not here: the restore itself (`restoring.rs`).
 //!
@@ -17,7 +17,7 @@ use crate::embedded::storage_error::StorageError;
 const MARK_FILE: &str = "restoring";
 const MARK: Site = Site("restore.mark");
 
-/// True where these names of a folder say that a restore into it was cut short.
+/// True where these names of a folder say that a restore or salvage into it was cut short.
 pub fn is_restore_cut_short(names: &[String]) -> bool {
     let has = |file: &str| names.iter().any(|name| name == file);
     has(MARK_FILE) && !has(META_FILE)

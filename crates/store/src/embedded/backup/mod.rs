@@ -5,13 +5,14 @@
 //!
 //! `format.rs` is what the stream looks like, and `check.rs` reads it back.
 //! `pieces.rs` makes one, of a running engine (`running.rs`) or of a folder at rest; [`Restoring`] makes a
-//! folder of one.
+//! folder of one, and `new_folder.rs` one of what was salvaged.
 
 mod check;
 mod error;
 mod fixed;
 mod format;
 pub(in crate::embedded) mod leftover;
+pub(in crate::embedded) mod new_folder;
 mod pieces;
 mod resting;
 mod restoring;
