@@ -24,6 +24,7 @@ mod replay;
 mod request;
 mod restore;
 mod rows;
+pub mod salvage;
 mod sequencer;
 pub mod storage_error;
 mod supply;

@@ -17,7 +17,7 @@ use crate::embedded::storage_error::StorageError;
 use crate::embedded::tables::{Order, Table};
 
 /// Checks the cold store and says what it is of; none where that cannot be read.
-pub(super) fn check(
+pub(in crate::embedded) fn check(
     disk: &Arc<dyn Disk>,
     meta: &Meta,
     report: &mut Report,

@@ -182,7 +182,12 @@ pub(super) fn owner(key: &[u8]) -> u32 {
 }
 
 /// Under which key a delivery or outcome is found by time, where it is.
-fn index(table: Table, queue: u32, arrival: Arrival, delivery: &Delivery) -> Option<(Table, [u8; 20])> {
+pub(in crate::embedded) fn index(
+    table: Table,
+    queue: u32,
+    arrival: Arrival,
+    delivery: &Delivery,
+) -> Option<(Table, [u8; 20])> {
     let over = key::at_wall(queue, delivery.over_at.unwrap_or_default(), arrival);
     if table == Table::Outcome {
         return Some((Table::Over, over));

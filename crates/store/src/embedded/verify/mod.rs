@@ -3,7 +3,7 @@
 //! `folder.rs` goes through the folder, `log.rs` through its log, `cold.rs` through its rows; `row.rs` is
 //! what a row must be, and `link.rs` and `holder.rs` what it must lead to.
 
-mod cold;
+pub(in crate::embedded) mod cold;
 mod folder;
 mod holder;
 pub(in crate::embedded) mod link;

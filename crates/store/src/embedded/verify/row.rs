@@ -65,7 +65,7 @@ pub(in crate::embedded) fn is_one(table: Table, key: &[u8], row: &Bytes) -> bool
 }
 
 /// The table in which what is closed has its own row, and its key there.
-pub(super) fn closing_kind(key: &[u8]) -> Option<(Table, Vec<u8>)> {
+pub(in crate::embedded) fn closing_kind(key: &[u8]) -> Option<(Table, Vec<u8>)> {
     let number = key::time_of(key).1.0;
     let small = || Some(u32::try_from(number).ok()?.to_be_bytes().to_vec());
     match u32::from_be_bytes(key.get(..NUMBER)?.try_into().ok()?) {
