@@ -11,6 +11,9 @@ mod damage;
 mod folder;
 mod images;
 mod running;
+mod salvage;
+mod salvage_anywhere;
+mod salvage_whole;
 #[path = "../crash/script.rs"]
 #[allow(dead_code, reason = "the crash tests use all of it")]
 mod script;
