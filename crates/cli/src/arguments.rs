@@ -9,6 +9,7 @@ use crate::claim::ClaimArgs;
 use crate::key::KeyCommand;
 use crate::publish::PublishArgs;
 use crate::restore::RestoreArgs;
+use crate::salvage::SalvageArgs;
 use crate::settings::ServerArgs;
 use crate::settle::{AckArgs, NackArgs};
 use crate::smoke::SmokeArgs;
@@ -56,4 +57,6 @@ pub(crate) enum Command {
     Restore(RestoreArgs),
     /// Read everything in a data folder that no server uses, and say what is wrong. Nothing is written.
     Verify(VerifyArgs),
+    /// Make a new data folder of what can be read in a damaged one, which stays as it is.
+    Salvage(SalvageArgs),
 }

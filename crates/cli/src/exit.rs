@@ -17,7 +17,7 @@ pub(crate) enum Exit {
     /// The command line, the environment or the config file asks for what cannot be.
     Usage = 2,
     /// The data folder or the backup is not ours, is damaged or open to others, or a newer version wrote
-    /// it; or `verify` found something; or a folder that should be empty is not.
+    /// it; or `verify`, or a look of `salvage`, found something; or a folder that should be empty is not.
     NotOurs = 65,
     /// An address to listen on cannot be had: mostly another process has it.
     AddressTaken = 69,

@@ -17,6 +17,7 @@ mod print;
 mod progress;
 mod publish;
 mod restore;
+mod salvage;
 mod secret_file;
 mod serve;
 mod settings;
@@ -70,6 +71,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Backup(args) => as_client(log, backup::run(args)),
         Command::Restore(args) => as_client(log, restore::run(args)),
         Command::Verify(args) => as_client(log, verify::run(args)),
+        Command::Salvage(args) => as_client(log, salvage::run(args)),
     }
 }
 

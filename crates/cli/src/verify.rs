@@ -42,7 +42,7 @@ struct Report {
 
 /// One finding, as JSON.
 #[derive(Debug, Serialize)]
-struct Shown {
+pub(crate) struct Shown {
     file: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     offset: Option<u64>,
@@ -60,8 +60,18 @@ impl From<Finding> for Shown {
     }
 }
 
+impl Shown {
+    /// The finding as people read it.
+    pub(crate) fn line(&self) -> String {
+        let at = self.offset.map_or_else(String::new, |offset| format!(" at byte {offset}"));
+        let table = self.table.as_ref().map_or_else(String::new, |table| format!(" {table}"));
+        let key = self.key.as_ref().map_or_else(String::new, |key| format!(" {key}"));
+        format!("{}{at}{table}{key}: {}", self.file, self.what)
+    }
+}
+
 /// An id as text.
-fn hex(id: [u8; 16]) -> String {
+pub(crate) fn hex(id: [u8; 16]) -> String {
     id.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

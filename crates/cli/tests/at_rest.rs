@@ -1,4 +1,4 @@
-//! `naven verify` and `naven restore` of a folder that no server uses, as processes.
+//! `naven verify`, `naven salvage` and `naven restore` of a folder that no server uses, as processes.
 //!
 //! Lives here: exit codes, reports, and that a folder that is only read stays as it was. Not here: what is
 //! found where (`crates/store/tests/backup`).
@@ -39,6 +39,12 @@ fn json(ended: &Ended) -> Value {
 
 fn verify(data: &Path) -> Ended {
     run(&["verify", "--data", text(data)], &[])
+}
+
+fn salvage(data: &Path, to: Option<&Path>) -> Ended {
+    let mut args = vec!["salvage", text(data), "--output", "json"];
+    to.into_iter().for_each(|to| args.extend(["--to", text(to)]));
+    run(&args, &[])
 }
 
 /// Every file of a folder, by name, with its content and the time of its last change.
@@ -95,6 +101,8 @@ fn a_folder_in_use_is_refused_by_all_that_read_it() {
     let (data, to) = (server.data(), server.cwd().join("to"));
     assert_eq!(verify(&data).code, Some(75));
     assert_eq!(run(&["restore", text(&data), "--data", text(&to)], &[]).code, Some(75));
+    assert_eq!(salvage(&data, Some(&to)).code, Some(75));
+    assert_eq!(salvage(&data, None).code, Some(75));
     let none = server.cwd().join("none");
     assert_eq!(verify(&none).code, Some(74), "nothing is made where nothing is");
     assert!(!none.exists());
@@ -123,4 +131,40 @@ fn damage_is_named() {
     let to = data.with_file_name("to");
     let restored = run(&["restore", text(&data), "--data", text(&to)], &[]);
     assert_eq!(restored.code, Some(65), "no store is made of it: {restored:?}");
+}
+
+#[test]
+fn what_is_left_of_a_damaged_folder_is_saved() {
+    let (folder, data, ids) = left();
+    let server = Start::serve().folder(folder.path()).ready();
+    let leased = server.client().post("/v1/event-queues/mail/claim", "{}").success();
+    server.signal("TERM");
+    assert_eq!(server.ended().code, Some(0));
+    let looked = salvage(&data, None);
+    assert_eq!((looked.code, &json(&looked)["ok"]), (Some(0), &Value::from(true)), "{looked:?}");
+    spoil(&data.join("cold.redb"), format!("\"{}\"", "y".repeat(1_040)).as_bytes());
+    let (before, to) = (contents(&data), data.with_file_name("saved"));
+    let looked = salvage(&data, None);
+    assert_eq!((looked.code, &json(&looked)["newStore"]), (Some(65), &Value::Null), "{looked:?}");
+    assert!(!to.exists(), "a look makes nothing");
+    let ended = salvage(&data, Some(&to));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let report = json(&ended);
+    assert_eq!((&report["ok"], &report["streams"][0]["damaged"]), (&Value::from(false), &Value::from(1)));
+    let named = |found: &Value| {
+        found["table"] == "Body" && found["what"].as_str().is_some_and(|what| what.contains("content"))
+    };
+    assert!(report["findings"].as_array().expect("a list").iter().any(named), "{report}");
+    assert!(contents(&data) == before, "the damaged folder was written to");
+    assert_eq!(json(&verify(&to))["ok"], true);
+    let again = salvage(&data, Some(&to));
+    assert_eq!(again.code, Some(65), "there is a store now: {again:?}");
+    let saved = serve(&to);
+    assert_eq!(missing(&saved, &ids), 0, "the place of the lost one is left");
+    let client = saved.client();
+    let id = leased["event"]["id"].as_str().expect("an id");
+    let acked = client
+        .post(&format!("/v1/events/{id}/ack"), &format!(r#"{{"leaseToken":{}}}"#, leased["leaseToken"]));
+    assert_eq!(acked.code, 40_901, "tokens of before mean nothing: {}", acked.body);
+    client.post("/v1/event-queues/mail/events", r#"{"payload":{}}"#).success();
 }
