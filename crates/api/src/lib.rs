@@ -3,6 +3,7 @@
 //! These are the public types of the Rust SDK and the only types that both doors share. No I/O, no
 //! clock, no randomness; builds for `wasm32-unknown-unknown`.
 
+pub mod audit;
 pub mod backoff;
 pub mod base32;
 pub mod claim;

@@ -131,6 +131,8 @@ pub const BACKUP_PIECE_BYTES: usize = 256 * 1024;
 /// Most entries that a trim may be told to leave.
 pub const TRIM_LENGTH_MAX: u32 = 1_000_000_000;
 
+/// Most entries of the audit log: the oldest leave.
+pub const AUDIT_ROWS_MAX: u64 = 1_000_000;
 /// Most keys of a server.
 pub const KEYS_MAX: usize = 10_000;
 /// Most names and patterns of one key.

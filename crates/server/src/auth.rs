@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 pub use naven_api::Scope;
 use naven_api::{ErrorCode, KeyId};
+use naven_store::audit::AuditNote;
 use naven_store::key::KeyRecord;
 use naven_store::reply::Refused;
 
@@ -32,11 +33,28 @@ pub struct Caller {
     known: Arc<Known>,
     /// The public part of the secret that was sent.
     prefix: String,
+    /// The request that is made.
+    request_id: String,
 }
 
 impl Caller {
     pub(crate) fn new(known: Arc<Known>, prefix: String) -> Self {
-        Self { known, prefix }
+        Self { known, prefix, request_id: String::new() }
+    }
+
+    /// The caller of this request.
+    pub(crate) fn in_request(self, id: &str) -> Self {
+        Self { request_id: id.to_owned(), ..self }
+    }
+
+    /// What the audit log says of `action` on `target`.
+    pub(crate) fn note(&self, action: &str, target: impl Into<String>) -> AuditNote {
+        AuditNote {
+            by: self.prefix.clone(),
+            action: action.to_owned(),
+            target: target.into(),
+            request_id: self.request_id.clone(),
+        }
     }
 
     /// The key's id.

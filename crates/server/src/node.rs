@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use naven_api::{EventId, Timestamp};
+use naven_store::audit::AuditNote;
 use naven_store::queue::QueueRef;
 use naven_store::read::{EventView, Page, QueueView, Read, StreamView};
 use naven_store::reply::{OpError, OpReply, TxnReply};
@@ -46,13 +47,18 @@ impl Node {
         self.ask(Op::plain(kind)).await.map_err(Failure::from)
     }
 
+    /// Applies one op, of which the audit log tells, and gives its answer.
+    pub(crate) async fn apply_noted(&self, kind: OpKind, note: AuditNote) -> Result<OpReply, Failure> {
+        self.ask(Op::noted(kind, note)).await.map_err(Failure::from)
+    }
+
     /// Applies one op, or gives the answer that its slot already holds.
     pub(crate) async fn apply_once(
         &self,
         kind: OpKind,
         idempotency: Option<IdempotencySlot>,
     ) -> Result<Answered, Failure> {
-        Ok(self.ask(Op { kind, idempotency }).await?.into())
+        Ok(self.ask(Op { idempotency, ..Op::plain(kind) }).await?.into())
     }
 
     /// Applies one op; what the engine says of it is not translated yet.

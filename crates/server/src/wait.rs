@@ -60,7 +60,7 @@ impl Want {
             max_bytes: CLAIM_BYTES_MAX,
             consumer: self.consumer.clone(),
         };
-        let op = Op { kind: OpKind::Claim(claim), idempotency: self.slot.clone() };
+        let op = Op { idempotency: self.slot.clone(), ..Op::plain(OpKind::Claim(claim)) };
         Txn { ops: vec![op], ..Txn::each([]) }
     }
 }

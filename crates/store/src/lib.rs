@@ -2,6 +2,7 @@
 //!
 //! [`Engine`] is the trait; [`txn`], [`reply`] and [`read`] are what goes in and comes out.
 
+pub mod audit;
 pub mod backup;
 pub mod clock;
 #[cfg(feature = "conformance")]

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use naven_api::{EventId, QueueId, Timestamp};
 use naven_core::{DeadReason, Past, View};
 
+use crate::audit::AuditEntry;
 use crate::key::KeyRecord;
 use crate::queue::{QueueRef, QueueSettings, StreamSettings};
 use crate::txn::{Body, Place, StreamRef};
@@ -73,6 +74,13 @@ pub enum Read {
     Groups(StreamRef),
     /// Every stored key.
     Keys,
+    /// What operators changed, newest first.
+    Audit {
+        /// Where the last page ended.
+        cursor: Option<Cursor>,
+        /// Most items: 1 to 500.
+        limit: u32,
+    },
     /// Figures of the engine itself.
     System,
 }
@@ -102,6 +110,8 @@ pub enum Page {
     Groups(Vec<GroupView>),
     /// Keys.
     Keys(Vec<KeyRecord>),
+    /// Entries of the audit log.
+    Audit(Vec<AuditEntry>, Option<Cursor>),
     /// Figures of the engine itself.
     System(SystemView),
 }
@@ -214,6 +224,8 @@ pub struct QueueView {
     pub created_at: Timestamp,
     /// When its settings last changed.
     pub updated_at: Timestamp,
+    /// Rises by one with each change of its settings, and when it is paused or resumed; 1 when it is made.
+    pub revision: u64,
 }
 
 /// An event from outside.

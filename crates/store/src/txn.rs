@@ -7,6 +7,7 @@
 use bytes::Bytes;
 use naven_api::{ConsumerId, DelaySeconds, ErrorText, EventId, LeaseSeconds, LeaseToken, QueueId, Timestamp};
 
+use crate::audit::AuditNote;
 use crate::queue::QueueRef;
 use crate::read::Read;
 
@@ -51,12 +52,19 @@ pub struct Op {
     pub kind: OpKind,
     /// Where the result is kept for a repetition.
     pub idempotency: Option<IdempotencySlot>,
+    /// What the audit log says of it, where it is done; none: nothing.
+    pub audit: Option<AuditNote>,
 }
 
 impl Op {
     /// An op without an idempotency slot.
     pub fn plain(kind: OpKind) -> Self {
-        Self { kind, idempotency: None }
+        Self { kind, idempotency: None, audit: None }
+    }
+
+    /// An op that the audit log tells of.
+    pub fn noted(kind: OpKind, note: AuditNote) -> Self {
+        Self { audit: Some(note), ..Self::plain(kind) }
     }
 }
 

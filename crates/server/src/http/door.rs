@@ -28,6 +28,7 @@ use serde_json::json;
 use tower::{Layer, ServiceExt};
 use tower_http::cors::CorsLayer;
 
+use super::extract::RequestId;
 use super::host::HostRule;
 use super::problem::{self, Problem};
 use super::rate::{self, Tally};
@@ -90,6 +91,7 @@ impl HttpDoor {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let tally = Tally::default();
         request.extensions_mut().insert(tally.clone());
+        request.extensions_mut().insert(RequestId(id.clone()));
         let wants_problem = problem::is_wanted(request.headers());
         let mut response = match self.check_head(&request) {
             Err(failure) => axum::response::IntoResponse::into_response(failure),

@@ -54,7 +54,8 @@ pub(super) async fn redrive(
         node.allow_queue(&caller, Scope::Admin, queue).await?;
     }
     let op = AdminOp::Redrive { event, queue, reset_attempts: request.reset_attempts };
-    let answer = node.ask(Op { kind: OpKind::Admin(op), idempotency: slot }).await;
+    let note = caller.note("event.redrive", event.to_string());
+    let answer = node.ask(Op { idempotency: slot, ..Op::noted(OpKind::Admin(op), note) }).await;
     let answered = match answer {
         Ok(reply) => Answered::from(reply),
         Err(OpError::Refused(Refused::QueueNeeded)) => return Err(queue_needed(&node, &caller, event).await),

@@ -40,9 +40,14 @@ impl FromRequestParts<Arc<Node>> for Caller {
             Stranger::Expired => Failure::new(ErrorCode::KeyExpired, "the key's time is over"),
         })?;
         rate::count(parts, &caller)?;
-        Ok(caller)
+        let id = parts.extensions.get::<RequestId>();
+        Ok(caller.in_request(id.map_or("", |RequestId(id)| id)))
     }
 }
+
+/// The id of the request, which the door gave it.
+#[derive(Debug, Clone)]
+pub(super) struct RequestId(pub(super) String);
 
 /// The queue that the path names, by id or by name. Whether there is one, the engine says.
 pub(super) struct QueueInPath(pub(super) QueueRef);

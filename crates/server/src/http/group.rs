@@ -12,7 +12,7 @@ use naven_core::DeadReason;
 use naven_store::queue::QueueRef;
 use naven_store::read::QueueView;
 use naven_store::reply::OpReply;
-use naven_store::txn::{DeleteOp, From, GroupOp, OpKind, Place, StreamRef};
+use naven_store::txn::{DeleteOp, From, GroupOp, Op, OpKind, Place, StreamRef};
 
 use super::answer::{Reply, ok};
 use super::body::Sent;
@@ -22,7 +22,7 @@ use super::reach::allow_stream;
 use super::shown;
 use crate::auth::{Caller, Scope, Thing};
 use crate::failure::Failure;
-use crate::node::{Node, odd_reply};
+use crate::node::{Answered, Node, odd_reply};
 
 /// `POST /v1/streams/{name}/groups/{group}/reset`: it goes on at another place. What lies behind that
 /// place begins a new round, whatever became of it.
@@ -32,13 +32,15 @@ pub(super) async fn reset(
     GroupInPath { stream, group }: GroupInPath,
     sent: Sent,
 ) -> Reply {
-    let queue = QueueRef::Id(on_stream(&node, &caller, &stream, &group).await?.id);
+    let view = on_stream(&node, &caller, &stream, &group).await?;
+    let (queue, note) = (QueueRef::Id(view.id), caller.note("queue.reset", view.name));
     let (request, slot) = sent.decode_once(&caller, ResetRequest::decode)?;
     let from = match request {
         ResetRequest::Id(id) => From::After(Place { ms: id.ms, seq: id.seq }),
         ResetRequest::Time(at) => From::Time(at),
     };
-    let answered = node.apply_once(OpKind::Group(GroupOp::Reset { queue, from }), slot).await?;
+    let op = Op::noted(OpKind::Group(GroupOp::Reset { queue, from }), note);
+    let answered = Answered::from(node.ask(Op { idempotency: slot, ..op }).await?);
     match answered.reply {
         OpReply::Queue(view) => Ok(ok(&shown::queue(*view))?.replayed(answered.replayed)),
         other => Err(odd_reply(&other)),
@@ -52,11 +54,13 @@ pub(super) async fn delete(
     GroupInPath { stream, group }: GroupInPath,
     mut query: Query,
 ) -> Reply {
-    let id = on_stream(&node, &caller, &stream, &group).await?.id;
+    let view = on_stream(&node, &caller, &stream, &group).await?;
+    let (id, note) = (view.id, caller.note("queue.delete", view.name));
     let force = query.flag("force", false);
     query.end()?;
-    let op = DeleteOp::Queue { queue: QueueRef::Id(id), force, reason: DeadReason::QueueDeleted };
-    match node.apply(OpKind::Delete(op)).await? {
+    let op =
+        DeleteOp::Queue { queue: QueueRef::Id(id), force, reason: DeadReason::QueueDeleted, revision: None };
+    match node.apply_noted(OpKind::Delete(op), note).await? {
         OpReply::Done | OpReply::Queue(_) => ok(&QueueDeletedReply { id, deleted: true }),
         other => Err(odd_reply(&other)),
     }

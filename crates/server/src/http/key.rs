@@ -10,6 +10,7 @@ use naven_api::id::uuid_v7_bits;
 use naven_api::key::{KeyCreateRequest, KeyDeletedReply, KeyPatchRequest, KeyReply, KeyRotateRequest};
 use naven_api::limits::KEYS_MAX;
 use naven_api::{ErrorCode, KeyId, Scope, Timestamp};
+use naven_store::audit::AuditNote;
 use naven_store::key::{KeyCondition, KeyRecord, KeySecret};
 use naven_store::read::Cursor;
 use naven_store::reply::{OpError, Refused};
@@ -48,7 +49,7 @@ pub(super) async fn create(State(node): State<Arc<Node>>, caller: Caller, sent: 
         let text = format!("there are {KEYS_MAX} keys already, which is the most: revoke some");
         return Err(Failure::new(ErrorCode::WrongState, text));
     }
-    match node.put_key(&record, KeyCondition::Absent).await {
+    match node.put_key(&record, KeyCondition::Absent, caller.note("key.create", id.to_string())).await {
         Ok(()) => {
             let reply = KeyReply { secret: Some(secret.reveal().to_owned()), ..shown(&record, None) };
             Ok(created(&reply)?.located_at(&format!("/v1/keys/{id}")).tagged(record.revision))
@@ -107,7 +108,8 @@ pub(super) async fn patch(
         rate_limit: request.rate_limit.unwrap_or(key.rate_limit),
         ..key
     };
-    let record = node.change_key(&caller, id, &condition, change).await?;
+    let note = caller.note("key.patch", id.to_string());
+    let record = node.change_key(&caller, id, &condition, (change, note)).await?;
     Ok(ok(&shown(&record, None))?.tagged(record.revision))
 }
 
@@ -129,7 +131,8 @@ pub(super) async fn rotate(
         let before = before.map(|old| KeySecret { until: Some(until), ..old.clone() });
         KeyRecord { secrets: std::iter::once(secret.stored()).chain(before).collect(), ..key }
     };
-    let record = node.change_key(&caller, id, &condition, change).await?;
+    let note = caller.note("key.rotate", id.to_string());
+    let record = node.change_key(&caller, id, &condition, (change, note)).await?;
     let reply = KeyReply { secret: Some(secret.reveal().to_owned()), ..shown(&record, None) };
     Ok(ok(&reply)?.tagged(record.revision))
 }
@@ -147,7 +150,8 @@ pub(super) async fn delete(
     node.check_changeable(&known.record)?;
     condition.check(known.record.revision)?;
     let revision = condition.is_named().then_some(known.record.revision);
-    match node.ask(Op::plain(OpKind::Admin(AdminOp::DeleteKey { key: id, revision }))).await {
+    let op = OpKind::Admin(AdminOp::DeleteKey { key: id, revision });
+    match node.ask(Op::noted(op, caller.note("key.delete", id.to_string()))).await {
         // Whoever was faster did the same.
         Ok(_) | Err(OpError::Refused(Refused::KeyNotFound)) => {}
         Err(OpError::Refused(Refused::Stale)) => return Err(IfMatch::mismatch()),
@@ -184,7 +188,7 @@ impl Node {
         caller: &Caller,
         id: KeyId,
         condition: &IfMatch,
-        change: impl Fn(KeyRecord) -> KeyRecord,
+        (change, note): (impl Fn(KeyRecord) -> KeyRecord, AuditNote),
     ) -> Result<KeyRecord, Failure> {
         for _ in 0..TRIES {
             let known = self.key_of(caller, id)?;
@@ -196,7 +200,7 @@ impl Node {
             record.secrets.retain(|secret| !is_over(secret));
             (record.revision, record.updated_at) = (revision + 1, now);
             may_store(caller.key(), &record)?;
-            match self.put_key(&record, KeyCondition::Revision(revision)).await {
+            match self.put_key(&record, KeyCondition::Revision(revision), note.clone()).await {
                 Ok(()) => return Ok(record),
                 Err(OpError::Refused(Refused::Stale)) => self.reload_keys().await?,
                 Err(OpError::Refused(Refused::KeyNotFound)) => {
@@ -208,8 +212,9 @@ impl Node {
         Err(Failure::new(ErrorCode::StorageUnavailable, "the key changes all the time: try again"))
     }
 
-    async fn put_key(&self, record: &KeyRecord, over: KeyCondition) -> Result<(), OpError> {
-        self.ask(Op::plain(OpKind::Admin(AdminOp::PutKey { record: record.clone(), over }))).await?;
+    async fn put_key(&self, record: &KeyRecord, over: KeyCondition, note: AuditNote) -> Result<(), OpError> {
+        let op = OpKind::Admin(AdminOp::PutKey { record: record.clone(), over });
+        self.ask(Op::noted(op, note)).await?;
         // It is stored: whoever is not told so must not take it that it is not.
         self.keys.reload(&*self.engine).await.map_err(|_| OpError::Unknown)
     }

@@ -1,6 +1,7 @@
 //! The HTTP door: the contract of `/v1`, one file for each group of routes.
 
 mod answer;
+mod audit;
 mod backup;
 mod body;
 mod claim;
@@ -8,6 +9,7 @@ mod compress;
 mod condition;
 mod cors;
 mod dead_letter;
+mod docs;
 mod door;
 mod event;
 mod extract;

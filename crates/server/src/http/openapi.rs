@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use naven_api::{ErrorCode, claim, envelope, event, key, publish, queue, settle, stream, system};
+use naven_api::{ErrorCode, audit, claim, envelope, event, key, publish, queue, settle, stream, system};
 use utoipa::ToSchema;
 use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::path::{Operation, OperationBuilder, ParameterBuilder, ParameterIn};
@@ -22,7 +22,7 @@ use utoipa::openapi::{
     SchemaFormat,
 };
 
-use super::routes::{Data, Kind, Need, Parameter, Route, every};
+use super::routes::{Data, Kind, Need, Parameter, Route, every, examples};
 
 const JSON: &str = "application/json";
 const OCTETS: &str = "application/octet-stream";
@@ -72,6 +72,7 @@ fn operation(route: &Route) -> Operation {
         let about = match name {
             "queue" | "group" => "The queue's id or name",
             "name" => "The stream's name, with every / in it escaped",
+            "id" if route.path.starts_with("/v1/keys/") => "The key's id",
             _ => "The event's id",
         };
         let parameter = ParameterBuilder::new()
@@ -90,7 +91,8 @@ fn operation(route: &Route) -> Operation {
     }
     if let Some(schema) = route.body {
         // Every body may be left away where nothing in it is required.
-        let content = Content::new(Some(Ref::from_schema_name(schema)));
+        let mut content = Content::new(Some(Ref::from_schema_name(schema)));
+        content.example = examples::body(schema).and_then(|text| serde_json::from_str(text).ok());
         operation = operation.request_body(Some(RequestBodyBuilder::new().content(JSON, content).build()));
     }
     if let Some(need) = route.scope {
@@ -127,7 +129,7 @@ fn operation_id(route: &Route) -> String {
 }
 
 /// The codes of a route by status: its own, and those that every route of its kind can answer.
-fn errors_of(route: &Route) -> BTreeMap<u16, Vec<ErrorCode>> {
+pub(super) fn errors_of(route: &Route) -> BTreeMap<u16, Vec<ErrorCode>> {
     use ErrorCode::{
         HeadersTooLarge, HostNotAllowed, Internal, InvalidField, KeyExpired, KeyInvalid, KeyMissing,
         MalformedJson, RateLimited, RequestTimeout, TooLarge, UnknownField, UnsupportedMediaType, UriTooLong,
@@ -295,6 +297,7 @@ fn words() -> Vec<Named> {
     add::<key::KeyRotateRequest>(&mut all);
     add::<key::KeyReply>(&mut all);
     add::<key::KeyDeletedReply>(&mut all);
+    add::<audit::AuditReply>(&mut all);
     add::<system::MeReply>(&mut all);
     add::<system::SystemReply>(&mut all);
     add::<system::HealthReply>(&mut all);

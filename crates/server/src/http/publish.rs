@@ -110,8 +110,8 @@ async fn append_all(
     slot: Option<IdempotencySlot>,
 ) -> Reply {
     let ops = (0u32..).zip(request.events).map(|(index, event)| Op {
-        kind: op(to.clone(), event),
         idempotency: slot.as_ref().map(|slot| part(slot, index)),
+        ..Op::plain(op(to.clone(), event))
     });
     let txn = Txn { ops: ops.collect(), ..Txn::all([]) };
     let reply = node.apply_txn(txn).await?;

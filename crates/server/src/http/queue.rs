@@ -11,13 +11,15 @@ use naven_api::queue::{
 };
 use naven_api::{EntryId, StartFrom};
 use naven_core::DeadReason;
-use naven_store::queue::{QueueChanges, QueueSettings, Retention, StreamChanges};
+use naven_store::queue::{QueueChanges, QueueRef, QueueSettings, Retention, StreamChanges};
 use naven_store::read::{Page, QueueView, Read};
 use naven_store::reply::{OpError, OpReply};
 use naven_store::txn::{self, DeleteOp, GroupOp, Op, OpKind, Place, Reading, StreamRef, Txn};
 
 use super::answer::{Reply, created, ok};
+use super::audit::target;
 use super::body::Sent;
+use super::condition::IfMatch;
 use super::extract::QueueInPath;
 use super::list::page;
 use super::query::Query;
@@ -39,6 +41,7 @@ pub(super) async fn create(State(node): State<Arc<Node>>, caller: Caller, sent: 
     let first_of = stream.clone().filter(|_| request.from == Some(StartFrom::Start));
     let from = from(request.from.unwrap_or(StartFrom::New));
     let (changes, stream_changes) = changes(request.fields);
+    let note = caller.note("queue.create", request.name.as_str());
     let op = GroupOp::Create {
         name: request.name.into(),
         settings: Box::new(changes.made_to(&QueueSettings::default())),
@@ -47,17 +50,19 @@ pub(super) async fn create(State(node): State<Arc<Node>>, caller: Caller, sent: 
     };
     // What is there to begin with is read at the same point of the order.
     let look = first_of.clone().map(|stream| Op::plain(OpKind::Read(Read::Stream(stream))));
-    let make = Op { kind: OpKind::Group(op), idempotency: slot };
+    let make = Op { idempotency: slot, ..Op::noted(OpKind::Group(op), note) };
     let txn = Txn { ops: [make].into_iter().chain(look).collect(), ..Txn::each([]) };
     let mut replies = node.apply_txn(txn).await?.ops;
     let seen = first_of.and_then(|_| replies.pop());
     let made = Answered::from(replies.pop().unwrap_or(Err(OpError::Unknown))?);
-    let mut reply = shown::queue(changed(made.reply)?);
+    let view = changed(made.reply)?;
+    let revision = view.revision;
+    let mut reply = shown::queue(view);
     if let Some(seen) = seen {
         reply.first_available = Some(first_of_stream(seen?)?);
     }
     let path = format!("/v1/event-queues/{}", reply.id);
-    Ok(created(&reply)?.located_at(&path).replayed(made.replayed))
+    Ok(created(&reply)?.located_at(&path).tagged(revision).replayed(made.replayed))
 }
 
 fn first_of_stream(reply: OpReply) -> Result<Option<EntryId>, Failure> {
@@ -104,7 +109,7 @@ pub(super) async fn get(
 ) -> Reply {
     node.allow_queue(&caller, Scope::Read, &queue).await?;
     node.in_queue(&queue, query.end()).await?;
-    ok(&shown::queue(node.queue(queue).await?))
+    tagged(node.queue(queue).await?)
 }
 
 /// `PATCH /v1/event-queues/{queue}`: absent settings stay, null sets the default.
@@ -112,13 +117,16 @@ pub(super) async fn patch(
     State(node): State<Arc<Node>>,
     caller: Caller,
     QueueInPath(queue): QueueInPath,
+    condition: IfMatch,
     sent: Sent,
 ) -> Reply {
     node.allow_queue(&caller, Scope::Admin, &queue).await?;
     let request = node.in_queue(&queue, sent.decode(QueuePatchRequest::decode)).await?;
+    let revision = expected(&node, &queue, &condition).await?;
     let (changes, stream) = changes(request.fields);
-    let op = GroupOp::Patch { queue, changes: Box::new(changes), stream };
-    ok(&shown::queue(changed(node.apply(OpKind::Group(op)).await?)?))
+    let note = caller.note("queue.patch", target(&queue));
+    let op = GroupOp::Patch { queue, changes: Box::new(changes), stream, revision };
+    tagged(changed(node.apply_noted(OpKind::Group(op), note).await?)?)
 }
 
 /// `DELETE /v1/event-queues/{queue}`: with `?force=true` whatever it still holds becomes dead letters.
@@ -126,16 +134,17 @@ pub(super) async fn delete(
     State(node): State<Arc<Node>>,
     caller: Caller,
     QueueInPath(queue): QueueInPath,
+    condition: IfMatch,
     mut query: Query,
 ) -> Reply {
     node.allow_queue(&caller, Scope::Admin, &queue).await?;
     let force = query.flag("force", false);
     node.in_queue(&queue, query.end()).await?;
     let view = node.queue(queue.clone()).await?;
-    match node
-        .apply(OpKind::Delete(DeleteOp::Queue { queue, force, reason: DeadReason::QueueDeleted }))
-        .await?
-    {
+    let revision = expected(&node, &queue, &condition).await?;
+    let note = caller.note("queue.delete", target(&queue));
+    let op = DeleteOp::Queue { queue, force, reason: DeadReason::QueueDeleted, revision };
+    match node.apply_noted(OpKind::Delete(op), note).await? {
         OpReply::Done | OpReply::Queue(_) => ok(&QueueDeletedReply { id: view.id, deleted: true }),
         other => Err(odd_reply(&other)),
     }
@@ -150,8 +159,9 @@ pub(super) async fn pause(
 ) -> Reply {
     node.allow_queue(&caller, Scope::Admin, &queue).await?;
     let request = node.in_queue(&queue, sent.decode(PauseRequest::decode)).await?;
+    let note = caller.note("queue.pause", target(&queue));
     let op = GroupOp::Pause { queue, reason: request.reason };
-    ok(&shown::queue(changed(node.apply(OpKind::Group(op)).await?)?))
+    tagged(changed(node.apply_noted(OpKind::Group(op), note).await?)?)
 }
 
 /// `POST /v1/event-queues/{queue}/resume`.
@@ -163,7 +173,24 @@ pub(super) async fn resume(
 ) -> Reply {
     node.allow_queue(&caller, Scope::Admin, &queue).await?;
     node.in_queue(&queue, sent.decode(decode_nothing)).await?;
-    ok(&shown::queue(changed(node.apply(OpKind::Group(GroupOp::Resume { queue })).await?)?))
+    let note = caller.note("queue.resume", target(&queue));
+    tagged(changed(node.apply_noted(OpKind::Group(GroupOp::Resume { queue }), note).await?)?)
+}
+
+/// The queue, with the tag of its settings.
+fn tagged(view: QueueView) -> Reply {
+    let revision = view.revision;
+    Ok(ok(&shown::queue(view))?.tagged(revision))
+}
+
+/// The revision at which a change is to meet `queue`, where `condition` names any.
+async fn expected(node: &Node, queue: &QueueRef, condition: &IfMatch) -> Result<Option<u64>, Failure> {
+    if !condition.is_named() {
+        return Ok(None);
+    }
+    let revision = node.queue(queue.clone()).await?.revision;
+    condition.check(revision)?;
+    Ok(Some(revision))
 }
 
 fn changed(reply: OpReply) -> Result<QueueView, Failure> {

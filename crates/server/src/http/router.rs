@@ -10,8 +10,8 @@ use axum::routing::{delete, get, post};
 use naven_api::ErrorCode;
 
 use super::{
-    backup, claim, dead_letter, event, group, health, key, openapi, publish, queue, settle, stream, system,
-    timeline,
+    audit, backup, claim, dead_letter, docs, event, group, health, key, openapi, publish, queue, settle,
+    stream, system, timeline,
 };
 use crate::failure::Failure;
 use crate::node::Node;
@@ -48,11 +48,15 @@ pub(super) fn router(node: Arc<Node>) -> Router {
         .route("/v1/keys", get(key::list).post(key::create))
         .route("/v1/keys/{id}", get(key::get).patch(key::patch).delete(key::delete))
         .route("/v1/keys/{id}/rotate", post(key::rotate))
+        .route("/v1/audit-log", get(audit::list))
         .route("/v1/me", get(system::me))
         .route("/v1/system", get(system::system))
         .route("/v1/system/backup", get(backup::backup))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
+        .route("/docs", get(docs::calls))
+        .route("/docs/errors", get(docs::errors))
+        .route("/docs/errors/{code}", get(docs::error))
         .route("/openapi.json", get(openapi::document))
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)

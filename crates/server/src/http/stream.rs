@@ -10,7 +10,7 @@ use naven_api::envelope::List;
 use naven_api::stream::{GroupReply, StreamDeletedReply, TrimReply, TrimRequest};
 use naven_store::read::{Cursor, EntryView, Page, Read};
 use naven_store::reply::OpReply;
-use naven_store::txn::{DeleteOp, Keep, OpKind, Place, StreamRef, Trim};
+use naven_store::txn::{DeleteOp, Keep, Op, OpKind, Place, StreamRef, Trim};
 
 use super::answer::{Reply, ok};
 use super::body::Sent;
@@ -155,7 +155,8 @@ pub(super) async fn delete(
     let force = query.flag("force", false);
     node.in_stream(&stream, query.end()).await?;
     let name = shown::name(&stream.0);
-    match node.apply(OpKind::Delete(DeleteOp::Stream { stream, force })).await? {
+    let note = caller.note("stream.delete", name.clone());
+    match node.apply_noted(OpKind::Delete(DeleteOp::Stream { stream, force }), note).await? {
         OpReply::Done => ok(&StreamDeletedReply { name, deleted: true }),
         other => Err(odd_reply(&other)),
     }
@@ -180,10 +181,13 @@ pub(super) async fn trim(
             Keep::From(Place { ms: u64::try_from(at.as_ms()).unwrap_or(0), seq: 0 })
         }
     };
+    // The log tells of a trim once, however many steps it takes.
+    let mut note = Some(caller.note("stream.trim", shown::name(&stream.0)));
     let mut trimmed = 0;
     loop {
         let step = Trim { stream: stream.clone(), keep, limit: Some(TRIM_STEP) };
-        match node.apply(OpKind::Trim(step)).await? {
+        let op = Op { audit: note.take(), ..Op::plain(OpKind::Trim(step)) };
+        match node.ask(op).await? {
             OpReply::Removed(count) => {
                 trimmed += count;
                 if count < TRIM_STEP {

@@ -307,6 +307,7 @@ async fn a_wait_by_name_survives_its_queue_where_a_new_one_bears_the_name() {
                 queue: named(),
                 force: true,
                 reason: DeadReason::QueueDeleted,
+                revision: None,
             }))
             .await;
         let settings = Box::new(QueueSettings::default());

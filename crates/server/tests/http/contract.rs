@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::Factory;
-use crate::raw::request;
+use crate::raw::{request, request_with};
 use crate::shape::assert_shape;
 use crate::test_server::TestServer;
 
@@ -255,4 +255,23 @@ pub(crate) async fn the_body_is_judged_after_the_queue_and_before_the_event(fact
     }
     let no_key = b"POST /v1/event-queues/none/claim HTTP/1.1\r\nHost: t\r\nContent-Length: 1\r\n\r\nx";
     assert_eq!(server.send(no_key).await.code(), 40_100, "the key comes first");
+}
+
+pub(crate) async fn a_queue_changes_under_a_condition(factory: Factory) {
+    let server = TestServer::start(factory).await;
+    let made = server.post("/v1/event-queues", json!({ "name": "q" })).await;
+    assert_eq!(made.header("etag"), Some("\"1\""));
+    let change = async |tag: &str, method: &str, body: Option<&str>| {
+        let head = [("If-Match", tag)];
+        server.send(&request_with(method, "/v1/event-queues/q", &server.key, &head, body)).await
+    };
+    let body = Some("{\"maxAttempts\":3}");
+    assert_eq!(change("\"2\"", "PATCH", body).await.code(), 41_200);
+    assert_eq!(change("\"1\"", "PATCH", body).await.header("etag"), Some("\"2\""));
+    assert_eq!(change("\"1\"", "PATCH", body).await.code(), 41_200, "it was changed meanwhile");
+    assert_eq!(server.get("/v1/event-queues/q").await.header("etag"), Some("\"2\""));
+    let paused = server.post("/v1/event-queues/q/pause", json!({})).await;
+    assert_eq!(paused.header("etag"), Some("\"3\""));
+    assert_eq!(change("\"2\"", "DELETE", None).await.code(), 41_200);
+    assert_eq!(change("\"0\", \"3\"", "DELETE", None).await.code(), 0);
 }

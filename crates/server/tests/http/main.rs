@@ -11,6 +11,7 @@
 )]
 
 mod access;
+mod audit;
 mod contract;
 mod dead_letters;
 mod dedupe;
@@ -86,7 +87,9 @@ macro_rules! every_case {
                 nothing_is_said_to_pages_where_no_origin_is_named,
                 long_answers_are_compressed_for_those_who_accept_it,
                 failures_are_problems_for_those_who_ask;
+            audit: every_change_of_an_operator_is_noted, the_log_comes_in_pages_and_names_requests;
             contract:
+                a_queue_changes_under_a_condition,
                 a_queue_is_made_shown_changed_paused_and_deleted,
                 queues_are_listed_in_pages,
                 an_event_goes_through,
@@ -133,7 +136,7 @@ macro_rules! every_case {
                 too_many_waiters_are_refused,
                 a_waiter_takes_a_batch;
             malformed: three_hundred_malformed_requests;
-            openapi: every_documented_route_is_one;
+            openapi: every_documented_route_is_one, every_example_is_taken, the_pages_are_there_offline;
             reach:
                 what_a_key_does_not_reach_is_not_there,
                 a_scope_is_asked_for_on_streams_too,

@@ -54,7 +54,7 @@ pub(crate) async fn every_documented_route_is_one(factory: Factory) {
     let answer = server.send(b"GET /openapi.json HTTP/1.1\r\nHost: t\r\n\r\n").await;
     let document: Value = serde_json::from_slice(&answer.body).expect("the document is JSON");
     let paths = document["paths"].as_object().expect("the document has paths");
-    assert_eq!(paths.len(), 35, "a new path is one more");
+    assert_eq!(paths.len(), 36, "a new path is one more");
     for (path, item) in paths {
         let named = path.replace(['{', '}'], "");
         for method in ["GET", "POST", "PATCH", "DELETE", "PUT"] {
@@ -68,5 +68,66 @@ pub(crate) async fn every_documented_route_is_one(factory: Factory) {
             let is_route = !matches!(answer.code(), 40_400 | 40_500);
             assert_eq!(is_route, is_documented, "{method} {path}: {}", answer.code());
         }
+    }
+}
+
+/// Every example of a body is one that its route reads: whatever else is wrong with the call, that is not.
+pub(crate) async fn every_example_is_taken(factory: Factory) {
+    let server = TestServer::start(factory).await;
+    server.queue("mail", serde_json::json!({})).await;
+    let event = server.publish("mail", 1).await;
+    let own = server.get("/v1/me").await.data()["keyId"].as_str().expect("an id").to_owned();
+    let answer = server.send(b"GET /openapi.json HTTP/1.1\r\nHost: t\r\n\r\n").await;
+    let document: Value = serde_json::from_slice(&answer.body).expect("the document is JSON");
+    let mut played = 0;
+    for (path, item) in document["paths"].as_object().expect("the document has paths") {
+        for (method, operation) in item.as_object().expect("a path has methods") {
+            let content = &operation["requestBody"]["content"]["application/json"];
+            if content.is_null() {
+                continue;
+            }
+            let mut body = content["example"].clone();
+            assert!(body.is_object(), "{method} {path} has no example");
+            if body["waitSeconds"].is_u64() {
+                body["waitSeconds"] = 0.into();
+            }
+            let id = if path.contains("/keys/") { &own } else { &event };
+            let names = [("{queue}", "mail"), ("{group}", "mail"), ("{name}", "mail"), ("{id}", id)];
+            let path = names.iter().fold(path.clone(), |path, (part, name)| path.replace(part, name));
+            let code = server.call(&method.to_uppercase(), &path, body).await.code();
+            assert!(!(40_000..=40_099).contains(&code) && code < 50_000, "{method} {path}: {code}");
+            played += 1;
+        }
+    }
+    assert!(played >= 20, "{played}");
+}
+
+pub(crate) async fn the_pages_are_there_offline(factory: Factory) {
+    let server = TestServer::start(factory).await;
+    let page = async |path: &str| {
+        let answer = server.send(format!("GET {path} HTTP/1.1\r\nHost: t\r\n\r\n").as_bytes()).await;
+        (answer.status, String::from_utf8_lossy(&answer.body).into_owned(), answer)
+    };
+    for (path, holds) in [
+        ("/docs", "POST /v1/event-queues/{queue}/claim"),
+        ("/docs/errors", "40901 lease_lost"),
+        ("/docs/errors/40901", "40901 lease_lost"),
+    ] {
+        let (status, text, answer) = page(path).await;
+        assert_eq!(
+            (status, answer.header("content-type")),
+            (200, Some("text/html; charset=utf-8")),
+            "{path}"
+        );
+        assert!(text.starts_with("<!doctype html>") && text.contains(holds), "{path}");
+        assert!(!text.contains("<script") && !text.contains("src=") && !text.contains("@import"), "{path}");
+        let policy = answer.header("content-security-policy").expect("a policy");
+        assert!(policy.starts_with("default-src 'none'"), "{policy}");
+    }
+    let (_, one, _) = page("/docs/errors/40901").await;
+    assert!(!one.contains("40902 lease_settled"), "one section alone");
+    for path in ["/docs/errors/40999", "/docs/errors/x", "/docs/none"] {
+        let (status, _, answer) = page(path).await;
+        assert_eq!((status, answer.code()), (404, 40_400), "{path}");
     }
 }

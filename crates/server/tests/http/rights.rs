@@ -12,6 +12,9 @@ use crate::test_server::TestServer;
 
 const SCOPES: [&str; 4] = ["produce", "consume", "read", "admin"];
 
+/// Calls that need a key that reaches every queue.
+const FOR_ALL: [&str; 2] = ["/v1/system/backup", "/v1/audit-log"];
+
 /// Whose thing a call names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Whose {
@@ -161,7 +164,7 @@ pub(crate) async fn every_route_asks_for_its_rights(factory: Factory) {
                 let is_late = route.path.starts_with("/v1/events/") || route.path == "/v1/dead-letters";
                 let is_right = match (whose, has) {
                     // It needs a key that reaches every queue.
-                    (Whose::Own, true) if route.path == "/v1/system/backup" => code == 40_300,
+                    (Whose::Own, true) if FOR_ALL.contains(&&*route.path) => code == 40_300,
                     (Whose::Own, true) => !is_refusal(code),
                     (Whose::Own, false) => code == 40_300,
                     // What is found by an id alone is looked for after the scope was.

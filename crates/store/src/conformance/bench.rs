@@ -140,7 +140,12 @@ pub fn create(name: &str, settings: QueueSettings) -> OpKind {
 
 /// Deleting a queue.
 pub fn delete(name: &str, force: bool) -> OpKind {
-    OpKind::Delete(DeleteOp::Queue { queue: named(name), force, reason: DeadReason::QueueDeleted })
+    OpKind::Delete(DeleteOp::Queue {
+        queue: named(name),
+        force,
+        reason: DeadReason::QueueDeleted,
+        revision: None,
+    })
 }
 
 /// Redriving an event in its only queue.

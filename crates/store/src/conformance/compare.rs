@@ -42,6 +42,7 @@ pub(super) fn plain_page(page: Page) -> Page {
         }
         Page::System(view) => Page::System(SystemView { disk_bytes: 0, cut_bytes: 0, ..view }),
         Page::Streams(items, _) => Page::Streams(items, None),
+        Page::Audit(items, _) => Page::Audit(items, None),
         other @ (Page::Queue(_) | Page::Event(_) | Page::Stream(_) | Page::Entries(..) | Page::Groups(_)) => {
             other
         }

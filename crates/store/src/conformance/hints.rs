@@ -71,7 +71,7 @@ pub fn what_operators_do_to_a_queue_wakes_its_waiters(bench: &Bench) {
     wakes(bench, queue, "resume", || group(GroupOp::Resume { queue: mail() }));
     let changes = Box::<QueueChanges>::default();
     wakes(bench, queue, "patch", || {
-        group(GroupOp::Patch { queue: mail(), changes, stream: StreamChanges::default() })
+        group(GroupOp::Patch { queue: mail(), changes, stream: StreamChanges::default(), revision: None })
     });
     wakes(bench, queue, "delete", || drop(bench.ask(delete("mail", true))));
 }

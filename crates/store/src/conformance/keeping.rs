@@ -110,7 +110,7 @@ pub fn what_a_deleted_queue_left_goes_after_the_dead_retention(bench: &Bench) {
     let direct = bench.append(Append { due, ..super::streams::to_queue("mail", "{}") }).id;
     let grant = bench.claim("mail");
     let reason = DeadReason::GroupDestroyed;
-    let destroy = DeleteOp::Queue { queue: named("mail"), force: true, reason };
+    let destroy = DeleteOp::Queue { queue: named("mail"), force: true, reason, revision: None };
     bench.ask(OpKind::Delete(destroy)).expect("it is there");
     let letters = bench.dead_letters(&QueueRef::Id(id), 2);
     assert_eq!(letters.len(), 5);

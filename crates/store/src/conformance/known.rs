@@ -9,6 +9,7 @@ use naven_core::DeadReason;
 
 use super::bench::json;
 use super::script::{Ask, FromAsk, Look, NAMES, Pick, ProofAsk, STREAMS, To, When};
+use crate::audit::AuditNote;
 use crate::key::{KeyCondition, KeyRecord, KeySecret};
 use crate::queue::QueueRef;
 use crate::read::{Cursor, Read};
@@ -76,7 +77,10 @@ impl Known {
 
     /// `ask` for the engine on this side (0 or 1).
     pub(super) fn op(&self, ask: &Ask, side: usize, wall: Timestamp) -> Op {
-        let Ask::Once(key, is_usual, ask) = ask else { return Op::plain(self.kind(ask, side, wall)) };
+        let Ask::Once(key, is_usual, ask) = ask else {
+            let kind = self.kind(ask, side, wall);
+            return Op { audit: note(&kind), ..Op::plain(kind) };
+        };
         let kind = self.kind(ask, side, wall);
         let kind_no = match kind {
             OpKind::Append(_) => 1,
@@ -85,7 +89,8 @@ impl Known {
         };
         let fingerprint = [u8::from(*is_usual); 32];
         let (scope, key) = (Bytes::copy_from_slice(&[kind_no]), Bytes::copy_from_slice(&[*key]));
-        Op { kind, idempotency: Some(IdempotencySlot { scope, key, fingerprint }) }
+        let slot = IdempotencySlot { scope, key, fingerprint };
+        Op { idempotency: Some(slot), audit: note(&kind), ..Op::plain(kind) }
     }
 
     fn kind(&self, ask: &Ask, side: usize, wall: Timestamp) -> OpKind {
@@ -152,6 +157,8 @@ impl Known {
                 queue: self.queue(*queue),
                 changes: changes.clone(),
                 stream: *stream,
+                // Now and then only at some revision.
+                revision: (*queue % 4 == 0).then_some(1 + *queue as u64 % 3),
             }),
             Ask::Reset(queue, from) => {
                 OpKind::Group(GroupOp::Reset { queue: self.queue(*queue), from: self.from(*from, wall) })
@@ -171,6 +178,7 @@ impl Known {
                 queue: self.queue(*queue),
                 force: *force,
                 reason: if *force { DeadReason::GroupDestroyed } else { DeadReason::QueueDeleted },
+                revision: (*queue % 4 == 0).then_some(1 + *queue as u64 % 3),
             }),
             Ask::DeleteConsumer(queue, consumer) => OpKind::Delete(DeleteOp::Consumer {
                 queue: self.queue(*queue),
@@ -251,7 +259,7 @@ impl Known {
     pub(super) fn everything(&self) -> Vec<Read> {
         let queues = self.queues.iter().map(|(id, _)| QueueRef::Id(*id));
         let letters = |queue| Read::DeadLetters { queue, cursor: None, limit: 3, payload: true };
-        let mut all = vec![Read::Keys, Read::System];
+        let mut all = vec![Read::Keys, Read::System, Read::Audit { cursor: None, limit: 7 }];
         all.push(Read::Queues { name_prefix: String::new(), cursor: None, limit: 2 });
         all.extend(queues.clone().map(Read::Queue));
         all.extend(queues.map(letters));
@@ -361,6 +369,18 @@ fn dedupe_key(number: u8) -> DedupeKey {
         _ => DedupeSpace::Http,
     };
     DedupeKey { space, key: Bytes::copy_from_slice(&[b'0' + number / 2]) }
+}
+
+/// What operators do is noted.
+fn note(kind: &OpKind) -> Option<AuditNote> {
+    let action = match kind {
+        OpKind::Group(_) => "group",
+        OpKind::Delete(_) => "delete",
+        OpKind::Admin(_) => "admin",
+        _ => return None,
+    };
+    let text = |text: &str| text.to_owned();
+    Some(AuditNote { by: text("nvk_x"), action: text(action), target: text("t"), request_id: text("r") })
 }
 
 fn key_id(name: usize) -> KeyId {

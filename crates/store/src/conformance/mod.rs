@@ -13,6 +13,8 @@ mod suite;
 #[allow(missing_docs)]
 pub mod all_or_nothing;
 #[allow(missing_docs)]
+pub mod auditing;
+#[allow(missing_docs)]
 pub mod clock_steps;
 #[allow(missing_docs)]
 pub mod consumers;

@@ -22,6 +22,7 @@ fn patch(changes: QueueChanges) -> OpKind {
         queue: named("mail"),
         changes: Box::new(changes),
         stream: StreamChanges::default(),
+        revision: None,
     })
 }
 

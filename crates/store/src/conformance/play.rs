@@ -198,12 +198,14 @@ impl<'a> Player<'a> {
         loop {
             let next = match &page {
                 Page::Queues(_, next) | Page::DeadLetters(_, next) | Page::Streams(_, next) => next.clone(),
+                Page::Audit(_, next) => next.clone(),
                 Page::Queue(_) | Page::Event(_) | Page::Keys(_) | Page::System(_) => None,
                 Page::Stream(_) | Page::Entries(..) | Page::Groups(_) => None,
             };
             let Some(next) = next else { return Ok(plain_page(page)) };
             if let Read::Queues { cursor, .. }
             | Read::DeadLetters { cursor, .. }
+            | Read::Audit { cursor, .. }
             | Read::Streams { cursor, .. } = &mut read
             {
                 *cursor = Some(next);
@@ -213,6 +215,10 @@ impl<'a> Player<'a> {
                 (Page::Queues(mut items, _), Page::Queues(more, next)) => {
                     items.extend(more);
                     Page::Queues(items, next)
+                }
+                (Page::Audit(mut items, _), Page::Audit(more, next)) => {
+                    items.extend(more);
+                    Page::Audit(items, next)
                 }
                 (Page::DeadLetters(mut items, _), Page::DeadLetters(more, next)) => {
                     items.extend(more);

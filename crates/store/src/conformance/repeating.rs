@@ -28,7 +28,7 @@ fn deduped(bench: &Bench, append: Append) -> Option<crate::read::EventView> {
 
 fn window(bench: &Bench, queue: &str, seconds: u32) {
     let stream = StreamChanges { dedupe_window_seconds: Some(seconds), ..StreamChanges::default() };
-    let patch = GroupOp::Patch { queue: named(queue), changes: Box::default(), stream };
+    let patch = GroupOp::Patch { queue: named(queue), changes: Box::default(), stream, revision: None };
     bench.ask(OpKind::Group(patch)).expect("it is there");
 }
 

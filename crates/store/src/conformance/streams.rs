@@ -71,13 +71,14 @@ pub fn reset(queue: &str, from: From) -> OpKind {
 /// What entries of a stream do: leave when all are done with them, or stay until they are trimmed.
 pub fn retention(queue: &str, retention: Retention) -> OpKind {
     let stream = StreamChanges { retention: Some(retention), ..StreamChanges::default() };
-    OpKind::Group(GroupOp::Patch { queue: named(queue), changes: Box::default(), stream })
+    OpKind::Group(GroupOp::Patch { queue: named(queue), changes: Box::default(), stream, revision: None })
 }
 
 /// An op under an idempotency key.
 pub fn once(key: &str, kind: OpKind) -> Op {
     let (scope, key) = (Bytes::from_static(b"key_1 POST /x"), Bytes::copy_from_slice(key.as_bytes()));
-    Op { kind, idempotency: Some(IdempotencySlot { scope, key, fingerprint: [1; 32] }) }
+    let slot = IdempotencySlot { scope, key, fingerprint: [1; 32] };
+    Op { idempotency: Some(slot), ..Op::plain(kind) }
 }
 
 impl Bench {

@@ -192,6 +192,12 @@ macro_rules! conformance {
                 a_claim_that_names_no_lease_gets_the_queue_s
                 many_transactions_at_once_are_answered_in_their_order
             }
+            auditing {
+                what_was_done_is_noted_and_what_was_refused_is_not
+                a_repetition_is_not_noted_again
+                the_log_comes_in_pages
+                a_change_names_the_revision_that_it_saw
+            }
             pausing {
                 a_paused_queue_takes_events_and_hands_out_none
                 a_claim_of_a_paused_queue_changes_nothing

@@ -8,6 +8,7 @@ use naven_api::{ConsumerId, ErrorText, EventId, KeyId, LeaseSeconds, QueueId};
 use naven_core::{DeadReason, Failure};
 
 use super::rows::key::QueueNo;
+use crate::audit::AuditNote;
 use crate::key::{KeyCondition, KeyRecord};
 use crate::queue::{QueueChanges, QueueRef, QueueSettings, StreamChanges};
 use crate::read::Read;
@@ -89,6 +90,8 @@ pub(crate) enum Command {
         changes: Box<QueueChanges>,
         /// What changes of its stream.
         stream: StreamChanges,
+        /// The revision that the queue has to be at.
+        revision: Option<u64>,
     },
     /// Go back or forward in the stream.
     Reset {
@@ -117,6 +120,8 @@ pub(crate) enum Command {
         force: bool,
         /// Why its unfinished events are dead.
         reason: DeadReason,
+        /// The revision that it has to be at.
+        revision: Option<u64>,
     },
     /// Close a stream and all its queues.
     DeleteStream {
@@ -138,6 +143,13 @@ pub(crate) enum Command {
     Once {
         /// Under which key.
         slot: IdempotencySlot,
+        /// What to do.
+        command: Box<Command>,
+    },
+    /// Do something, and note it in the audit log.
+    Noted {
+        /// What is noted.
+        note: AuditNote,
         /// What to do.
         command: Box<Command>,
     },
@@ -235,7 +247,7 @@ impl Command {
     pub(crate) fn changes_rows(&self) -> bool {
         match self {
             Self::Read(_) | Self::Refused(_) => false,
-            Self::Once { command, .. } => command.changes_rows(),
+            Self::Once { command, .. } | Self::Noted { command, .. } => command.changes_rows(),
             Self::Append(_) | Self::Claim { .. } | Self::Settle { .. } | Self::Tend { .. } => true,
             Self::Create { .. } | Self::Patch { .. } | Self::Pause { .. } | Self::Resume { .. } => true,
             Self::Reset { .. } | Self::Delete { .. } | Self::DeleteStream { .. } | Self::Trim(_) => true,

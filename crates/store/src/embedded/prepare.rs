@@ -58,14 +58,14 @@ impl Preparer<'_> {
                     Command::Create { id, name, settings, on, stream }
                 }
             }
-            OpKind::Group(GroupOp::Patch { queue, changes, stream }) => {
-                Command::Patch { queue, changes, stream }
+            OpKind::Group(GroupOp::Patch { queue, changes, stream, revision }) => {
+                Command::Patch { queue, changes, stream, revision }
             }
             OpKind::Group(GroupOp::Reset { queue, from }) => Command::Reset { queue, from },
             OpKind::Group(GroupOp::Pause { queue, reason }) => Command::Pause { queue, reason },
             OpKind::Group(GroupOp::Resume { queue }) => Command::Resume { queue },
-            OpKind::Delete(DeleteOp::Queue { queue, force, reason }) => {
-                Command::Delete { queue, force, reason }
+            OpKind::Delete(DeleteOp::Queue { queue, force, reason, revision }) => {
+                Command::Delete { queue, force, reason, revision }
             }
             OpKind::Delete(DeleteOp::Stream { stream, force }) => Command::DeleteStream { stream, force },
             OpKind::Delete(DeleteOp::Consumer { queue, name }) => Command::DeleteConsumer { queue, name },
@@ -84,8 +84,12 @@ impl Preparer<'_> {
                 Command::Refused(OpError::Unsupported)
             }
         };
-        match op.idempotency {
+        let command = match op.idempotency {
             Some(slot) => Command::Once { slot, command: Box::new(command) },
+            None => command,
+        };
+        match op.audit {
+            Some(note) => Command::Noted { note, command: Box::new(command) },
             None => command,
         }
     }

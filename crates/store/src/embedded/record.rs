@@ -7,6 +7,7 @@ use bytes::Bytes;
 use naven_api::{ConsumerId, EventId, KeyId, LeaseSeconds, QueueId};
 
 use super::command::{Command, Recorded};
+use super::rows::audit::{get_note, put_note};
 use super::rows::codec::{Dec, Enc};
 use super::rows::delivery::reason_number;
 use super::rows::queue::{get_key, get_settings, put_key, put_settings};
@@ -56,17 +57,19 @@ fn put_command(enc: &mut Enc, command: &Command) {
         Command::Create { id, name, settings, on, stream } => {
             put_create(enc.u8(4), (*id, name), settings, on.as_ref(), *stream);
         }
-        Command::Patch { queue, changes, stream } => {
+        Command::Patch { queue, changes, stream, revision } => {
             put_patch(enc.u8(5), queue, changes, *stream);
+            put_revision(enc, *revision);
         }
         Command::Pause { queue, reason } => {
             put_queue(enc.u8(6), queue);
             put_text(enc, reason.as_deref());
         }
         Command::Resume { queue } => put_queue(enc.u8(7), queue),
-        Command::Delete { queue, force, reason } => {
+        Command::Delete { queue, force, reason, revision } => {
             put_queue(enc.u8(8), queue);
             enc.flag(*force).u8(reason_number(*reason));
+            put_revision(enc, *revision);
         }
         Command::Redrive { event, queue, reset_attempts } => {
             enc.u8(9).u128(event.bits()).option(queue.as_ref(), put_queue).flag(*reset_attempts);
@@ -79,9 +82,8 @@ fn put_command(enc: &mut Enc, command: &Command) {
             put_condition(enc, *over);
         }
         Command::DeleteKey { key, revision } => {
-            enc.u8(20).u128(key.bits()).option(*revision, |enc, revision| {
-                enc.u64(revision);
-            });
+            enc.u8(20).u128(key.bits());
+            put_revision(enc, *revision);
         }
         Command::Tend { rows } => {
             enc.u8(12).u64(*rows);
@@ -107,7 +109,11 @@ fn put_command(enc: &mut Enc, command: &Command) {
             put_slot(enc.u8(17), slot);
             put_command(enc, command);
         }
-        Command::Once { .. } | Command::Read(_) | Command::Refused(_) => {}
+        Command::Noted { note, command } if command.changes_rows() => {
+            put_note(enc.u8(40), note);
+            put_command(enc, command);
+        }
+        Command::Once { .. } | Command::Noted { .. } | Command::Read(_) | Command::Refused(_) => {}
     }
 }
 
@@ -133,6 +139,12 @@ fn put_patch(enc: &mut Enc, queue: &QueueRef, changes: &QueueChanges, stream: St
     put_queue(enc, queue);
     put_changes(enc, changes);
     put_stream_changes(enc, stream);
+}
+
+fn put_revision(enc: &mut Enc, revision: Option<u64>) {
+    enc.option(revision, |enc, revision| {
+        enc.u64(revision);
+    });
 }
 
 fn put_create(
@@ -177,10 +189,16 @@ fn get_command(dec: &mut Dec) -> Option<Command> {
             queue: get_queue(dec)?,
             changes: Box::new(get_changes(dec)?),
             stream: get_stream_changes(dec)?,
+            revision: dec.option(Dec::u64)?,
         },
         6 => Command::Pause { queue: get_queue(dec)?, reason: dec.option(Dec::text)? },
         7 => Command::Resume { queue: get_queue(dec)? },
-        8 => Command::Delete { queue: get_queue(dec)?, force: dec.flag()?, reason: get_reason(dec)? },
+        8 => Command::Delete {
+            queue: get_queue(dec)?,
+            force: dec.flag()?,
+            reason: get_reason(dec)?,
+            revision: dec.option(Dec::u64)?,
+        },
         9 => Command::Redrive {
             event: EventId::from_bits(dec.u128()?),
             queue: dec.option(get_queue)?,
@@ -206,6 +224,7 @@ fn get_command(dec: &mut Dec) -> Option<Command> {
         },
         19 => Command::DeleteConsumer { queue: get_queue(dec)?, name: dec.bytes()? },
         20 => Command::DeleteKey { key: KeyId::from_bits(dec.u128()?), revision: dec.option(Dec::u64)? },
+        40 => Command::Noted { note: get_note(dec)?, command: Box::new(get_command(dec)?) },
         _ => return None,
     })
 }

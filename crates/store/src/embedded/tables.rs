@@ -73,11 +73,13 @@ pub(crate) enum Table {
     Consumer = 28,
     /// queue, consumer, n -> (): the deliveries that a Redis consumer holds.
     Held = 29,
+    /// number -> one change that an operator made.
+    Audit = 30,
 }
 
 impl Table {
     /// Every table, in the order of their numbers.
-    pub(crate) const ALL: [Table; 30] = [
+    pub(crate) const ALL: [Table; 31] = [
         Self::Numbers,
         Self::Stream,
         Self::Head,
@@ -108,6 +110,7 @@ impl Table {
         Self::ConsumerName,
         Self::Consumer,
         Self::Held,
+        Self::Audit,
     ];
 
     /// True where all rows stay in RAM, whatever the backlog: their number grows with queues, streams

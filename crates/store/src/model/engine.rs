@@ -76,6 +76,8 @@ impl Model {
                 Some(slot) => world.once(slot, &op.kind, draw, now),
                 None => world.apply(&op.kind, draw, now),
             };
+            ops[at] =
+                world.noted(op.audit.as_ref(), std::mem::replace(&mut ops[at], Err(OpError::Undone)), now);
             if txn.all_or_nothing && ops[at].is_err() {
                 ops[..at].fill(Err(OpError::Undone));
                 *world = before;

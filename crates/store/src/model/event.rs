@@ -35,6 +35,7 @@ pub(super) struct Queue {
     pub(super) paused: Option<String>,
     pub(super) created_at: Timestamp,
     pub(super) updated_at: Timestamp,
+    pub(super) revision: u64,
     pub(super) closed: Option<(Timestamp, DeadReason)>,
     /// True once nothing is left of it.
     pub(super) is_gone: bool,

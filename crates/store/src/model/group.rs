@@ -10,7 +10,7 @@ use naven_core::{DeadReason, Now};
 use super::event::{Queue, Stand, Stream};
 use super::world::{Answer, World};
 use crate::queue::{QueueRef, QueueSettings, Retention, StreamChanges, StreamSettings};
-use crate::reply::{OpReply, Refused};
+use crate::reply::{OpError, OpReply, Refused};
 use crate::txn::{From, GroupOp, Place, Reading, StreamRef};
 
 impl World {
@@ -20,9 +20,10 @@ impl World {
                 let id = QueueId::from_bits(uuid_v7_bits(now.wall.as_ms(), draw));
                 self.create((id, name), settings, on.as_ref(), *stream, now)?
             }
-            GroupOp::Patch { queue, changes, stream } => {
-                let at = self.open(queue)?;
+            GroupOp::Patch { queue, changes, stream, revision } => {
+                let at = self.at_revision(queue, *revision)?;
                 let row = &mut self.queues[at];
+                row.revision += 1;
                 row.settings = changes.as_ref().clone().made_to(&row.settings);
                 row.updated_at = now.wall;
                 let of = &mut self.streams[row.stream];
@@ -33,16 +34,25 @@ impl World {
             GroupOp::Pause { queue, reason } => {
                 let at = self.open(queue)?;
                 self.queues[at].paused = Some(reason.clone().unwrap_or_default());
+                self.queues[at].revision += 1;
                 at
             }
             GroupOp::Resume { queue } => {
                 let at = self.open(queue)?;
-                self.queues[at].paused = None;
+                let was_paused = self.queues[at].paused.take().is_some();
+                self.queues[at].revision += u64::from(was_paused);
                 at
             }
         };
         self.woken.push(self.queues[at].id);
         Ok(OpReply::Queue(Box::new(self.queue_view(at, now))))
+    }
+
+    /// The open queue, where it is at the revision that a change expects.
+    fn at_revision(&self, queue: &QueueRef, revision: Option<u64>) -> Result<usize, OpError> {
+        let at = self.open(queue)?;
+        let is_it = revision.is_none_or(|revision| revision == self.queues[at].revision);
+        if is_it { Ok(at) } else { Err(Refused::Stale.into()) }
     }
 
     fn create(
@@ -77,6 +87,7 @@ impl World {
             paused: None,
             created_at: now.wall,
             updated_at: now.wall,
+            revision: 1,
             closed: None,
             is_gone: false,
             round: 0,
@@ -159,10 +170,10 @@ impl World {
         &mut self,
         queue: &QueueRef,
         force: bool,
-        reason: DeadReason,
+        (reason, revision): (DeadReason, Option<u64>),
         now: Now,
     ) -> Answer {
-        let at = self.open(queue)?;
+        let at = self.at_revision(queue, revision)?;
         if !force && self.counts(at).unfinished() > 0 {
             return Err(Refused::NotEmpty.into());
         }

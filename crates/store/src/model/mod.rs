@@ -4,6 +4,7 @@
 //! could be wrong. It shares with other engines nothing but [`naven_core::Delivery::apply`] and the
 //! making of tokens. For tests: it keeps nothing over a restart.
 
+mod audit;
 mod claim;
 mod consumer;
 mod engine;

@@ -57,6 +57,7 @@ impl World {
                 Ok(Page::Groups(readers.into_iter().map(|queue| self.group_view(queue, now)).collect()))
             }
             Read::Keys => Ok(Page::Keys(self.keys.clone())),
+            Read::Audit { cursor, limit } => self.audit_log(cursor.as_ref(), *limit),
             Read::System => {
                 let queues = self.queues.iter().filter(|queue| queue.is_open()).count() as u64;
                 Ok(Page::System(SystemView { queues, ..SystemView::default() }))
@@ -109,6 +110,7 @@ impl World {
             now: now.wall,
             created_at: row.created_at,
             updated_at: row.updated_at,
+            revision: row.revision,
         }
     }
 
@@ -130,7 +132,7 @@ impl World {
 }
 
 /// The largest `limit` keys below the cursor's, and a cursor where more follow.
-fn page<T>(
+pub(super) fn page<T>(
     mut found: Vec<(u128, T)>,
     cursor: Option<&Cursor>,
     limit: u32,

@@ -8,6 +8,7 @@ use naven_core::{LeaseTime, Now, Policy, Step};
 
 use super::event::{Event, Queue, Stand, Stream};
 use super::once::{Answered, First};
+use crate::audit::AuditEntry;
 use crate::key::KeyRecord;
 use crate::queue::QueueRef;
 use crate::reply::{OpError, OpReply, Refused};
@@ -19,6 +20,8 @@ pub(super) struct World {
     pub(super) version: u64,
     pub(super) woken: Vec<QueueId>,
     pub(super) keys: Vec<KeyRecord>,
+    /// Oldest first.
+    pub(super) audit: Vec<AuditEntry>,
     /// Deleted ones too: a stream's number is its index + 1.
     pub(super) streams: Vec<Stream>,
     /// Deleted ones too: a queue's number is its index + 1.
@@ -38,7 +41,8 @@ impl World {
     pub(super) fn new(token_key: TokenKey) -> Self {
         let (streams, queues, events, keys) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (firsts, answered, woken) = (Vec::new(), Vec::new(), Vec::new());
-        Self { version: 0, woken, keys, streams, queues, events, firsts, answered, token_key }
+        let audit = Vec::new();
+        Self { version: 0, woken, keys, audit, streams, queues, events, firsts, answered, token_key }
     }
 
     pub(super) fn apply(&mut self, kind: &OpKind, draw: u128, now: Now) -> Answer {
@@ -47,8 +51,8 @@ impl World {
             OpKind::Claim(claim) => self.claim(claim, now),
             OpKind::Settle(settle) => self.settle(settle, draw as u32, now),
             OpKind::Group(op) => self.group(op, draw, now),
-            OpKind::Delete(DeleteOp::Queue { queue, force, reason }) => {
-                self.delete_queue(queue, *force, *reason, now)
+            OpKind::Delete(DeleteOp::Queue { queue, force, reason, revision }) => {
+                self.delete_queue(queue, *force, (*reason, *revision), now)
             }
             OpKind::Delete(DeleteOp::Consumer { queue, name }) => self.delete_consumer(queue, name, now),
             OpKind::Delete(DeleteOp::Stream { stream, force }) => self.delete_stream(stream, *force, now),

@@ -32,6 +32,8 @@ pub enum GroupOp {
         changes: Box<QueueChanges>,
         /// What changes of its stream.
         stream: StreamChanges,
+        /// The revision that the queue has to be at; none: any.
+        revision: Option<u64>,
     },
     /// Go back or forward in the stream. What lies behind the new start begins a new round, whatever
     /// became of it; old tokens are lost.
@@ -88,6 +90,8 @@ pub enum DeleteOp {
         force: bool,
         /// Why its unfinished events are dead: deleted over HTTP or destroyed over Redis.
         reason: DeadReason,
+        /// The revision that it has to be at; none: any.
+        revision: Option<u64>,
     },
     /// A Redis consumer of a queue. What it holds becomes dead letters; the answer says how many.
     Consumer {

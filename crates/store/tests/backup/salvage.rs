@@ -202,6 +202,7 @@ fn a_queue_whose_row_is_lost_is_found_by_its_name_and_keeps_what_it_did() {
         queue: naven_store::conformance::bench::named("q-one"),
         changes: Box::new(settings),
         stream: Default::default(),
+        revision: None,
     };
     store.bench.ask(naven_store::txn::OpKind::Group(patch)).expect("it is changed");
     let ids: Vec<_> = (0..3)

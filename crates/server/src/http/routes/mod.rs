@@ -5,6 +5,7 @@
 
 mod events;
 mod every;
+pub(super) mod examples;
 mod keys;
 mod queues;
 mod route;

@@ -5,7 +5,7 @@
 
 use naven_api::ErrorCode;
 
-use super::route::{ADMIN, Data, Need, Route, ok};
+use super::route::{ADMIN, CURSOR, Data, LIMIT, Need, Route, ok};
 
 /// In the order of the contract.
 pub(super) const ROUTES: &[Route] = &[
@@ -18,6 +18,16 @@ pub(super) const ROUTES: &[Route] = &[
         body: None,
         answers: &ok(Data::Of("MeReply"), "The key, without its secret"),
         errors: &[ErrorCode::UnknownField],
+    },
+    Route {
+        method: "GET",
+        path: "/v1/audit-log",
+        summary: "List what operators changed, newest first; needs a key that reaches every queue",
+        scope: ADMIN,
+        query: &[CURSOR, LIMIT],
+        body: None,
+        answers: &ok(Data::ListOf("AuditReply"), "One page"),
+        errors: &[ErrorCode::InvalidField, ErrorCode::UnknownField, ErrorCode::InvalidCursor],
     },
     Route {
         method: "GET",

@@ -23,8 +23,10 @@ impl<T: Tables> Context<'_, T> {
         queue: &QueueRef,
         force: bool,
         reason: DeadReason,
+        revision: Option<u64>,
     ) -> Result<OpReply, OpError> {
         let (no, row) = self.open_queue(queue)?;
+        row.check(revision)?;
         if !force && self.counts(no, &row).unfinished() > 0 {
             return Err(Refused::NotEmpty.into());
         }

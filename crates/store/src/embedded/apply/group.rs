@@ -55,6 +55,7 @@ impl<T: Tables> Context<'_, T> {
             updated_at: self.now.wall,
             round: 0,
             fence: 0,
+            revision: 1,
             closed: None,
         };
         self.put_queue(no, &row);
@@ -107,8 +108,11 @@ impl<T: Tables> Context<'_, T> {
         queue: &QueueRef,
         changes: &QueueChanges,
         stream: StreamChanges,
+        revision: Option<u64>,
     ) -> Result<OpReply, OpError> {
         let (no, mut row) = self.open_queue(queue)?;
+        row.check(revision)?;
+        row.revision += 1;
         row.settings = changes.clone().made_to(&row.settings);
         row.updated_at = self.now.wall;
         let mut stream_row = self.stream(row.stream);
@@ -123,6 +127,7 @@ impl<T: Tables> Context<'_, T> {
     pub(super) fn pause_queue(&mut self, queue: &QueueRef, reason: Option<&str>) -> Result<OpReply, OpError> {
         let (no, mut row) = self.open_queue(queue)?;
         row.paused = Some(reason.unwrap_or_default().to_owned());
+        row.revision += 1;
         Ok(self.changed(no, &row))
     }
 
@@ -131,6 +136,7 @@ impl<T: Tables> Context<'_, T> {
         if row.paused.take().is_none() {
             return Ok(self.queue_reply(no, &row));
         }
+        row.revision += 1;
         Ok(self.changed(no, &row))
     }
 

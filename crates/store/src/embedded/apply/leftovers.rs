@@ -134,7 +134,8 @@ impl Play {
             }
             19 => Command::Reset { queue: self.queue(), from: self.from() },
             20 if self.below(2) == 0 => {
-                Command::Delete { queue: self.queue(), force: true, reason: DeadReason::QueueDeleted }
+                let reason = DeadReason::QueueDeleted;
+                Command::Delete { queue: self.queue(), force: true, reason, revision: None }
             }
             20 if self.below(3) == 0 => Command::DeleteStream { stream: self.stream(), force: true },
             21 if !self.events.is_empty() => {

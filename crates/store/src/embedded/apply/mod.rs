@@ -4,6 +4,7 @@
 //! at start decides nothing anew. Who may do what to a delivery is the core's word alone.
 
 mod append;
+mod audit;
 mod claim;
 mod consumer;
 mod context;

@@ -57,6 +57,7 @@ impl<T: Tables> Context<'_, T> {
                 Ok(Page::Groups(self.groups(no)))
             }
             Read::Keys => Ok(Page::Keys(self.keys())),
+            Read::Audit { cursor, limit } => self.audit_log(cursor.as_ref(), *limit as usize),
             Read::System => {
                 let queues = self.count_queues();
                 Ok(Page::System(SystemView { queues, ..SystemView::default() }))

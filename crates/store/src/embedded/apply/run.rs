@@ -88,11 +88,15 @@ impl<T: Tables> Context<'_, T> {
             Command::Create { id, name, settings, on, stream } => {
                 self.create_queue((*id, name), settings, on.as_ref(), *stream)
             }
-            Command::Patch { queue, changes, stream } => self.patch_queue(queue, changes, *stream),
+            Command::Patch { queue, changes, stream, revision } => {
+                self.patch_queue(queue, changes, *stream, *revision)
+            }
             Command::Reset { queue, from } => self.reset(queue, *from),
             Command::Pause { queue, reason } => self.pause_queue(queue, reason.as_deref()),
             Command::Resume { queue } => self.resume_queue(queue),
-            Command::Delete { queue, force, reason } => self.delete_queue(queue, *force, *reason),
+            Command::Delete { queue, force, reason, revision } => {
+                self.delete_queue(queue, *force, *reason, *revision)
+            }
             Command::DeleteStream { stream, force } => self.delete_stream(stream, *force),
             Command::Redrive { event, queue, reset_attempts } => {
                 self.redrive(*event, queue.as_ref(), *reset_attempts)
@@ -100,6 +104,7 @@ impl<T: Tables> Context<'_, T> {
             Command::Bury { event, queue, reason } => self.bury(*event, queue.as_ref(), *reason),
             Command::Trim(trim) => self.trim(trim),
             Command::DeleteEntries { stream, places } => self.delete_entries(stream, places),
+            Command::Noted { note, command } => self.noted(note, command, tended),
             Command::Once { slot, command } => self.once(slot, command, tended),
             Command::PutKey { record, over } => self.put_key(record, *over),
             Command::DeleteKey { key, revision } => self.delete_key(*key, *revision),

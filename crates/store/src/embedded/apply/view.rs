@@ -32,6 +32,7 @@ impl<T: Tables> Context<'_, T> {
             now: self.now.wall,
             created_at: row.created_at,
             updated_at: row.updated_at,
+            revision: row.revision,
         }
     }
 

@@ -232,6 +232,7 @@ fn put_queue(enc: &mut Enc, view: &QueueView) {
     for at in [view.now, view.created_at, view.updated_at] {
         put_time(enc, at);
     }
+    enc.u64(view.revision);
 }
 
 fn get_queue(dec: &mut Dec) -> Option<QueueView> {
@@ -254,5 +255,6 @@ fn get_queue(dec: &mut Dec) -> Option<QueueView> {
         now: get_time(dec)?,
         created_at: get_time(dec)?,
         updated_at: get_time(dec)?,
+        revision: dec.u64()?,
     })
 }

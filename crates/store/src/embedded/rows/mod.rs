@@ -1,6 +1,7 @@
 //! The engine's rows: what the tables' bytes mean.
 
 pub(crate) mod answer;
+pub(crate) mod audit;
 pub(crate) mod body;
 pub(crate) mod codec;
 pub(crate) mod consumer;

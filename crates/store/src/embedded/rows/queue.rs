@@ -14,6 +14,7 @@ use super::key::StreamNo;
 use crate::key::{KeyRecord, KeySecret};
 use crate::queue::QueueSettings;
 use crate::read::Counts;
+use crate::reply::Refused;
 use crate::txn::Place;
 
 /// What a queue is.
@@ -37,6 +38,8 @@ pub(crate) struct QueueRow {
     pub(crate) round: u32,
     /// The fencing number from which its deliveries go on: after a reset, the highest ever given.
     pub(crate) fence: u64,
+    /// Rises with each change of its settings.
+    pub(crate) revision: u64,
     /// What its deletion left.
     pub(crate) closed: Option<Closed>,
 }
@@ -78,6 +81,11 @@ pub(crate) struct Progress {
 }
 
 impl QueueRow {
+    /// Whether it is at the revision that a change expects.
+    pub(crate) fn check(&self, expected: Option<u64>) -> Result<(), Refused> {
+        if expected.is_none_or(|expected| expected == self.revision) { Ok(()) } else { Err(Refused::Stale) }
+    }
+
     /// What the rules are asked to heed for `event`.
     pub(crate) fn policy(&self, event: &BodyRow) -> Policy {
         let settings = &self.settings;
@@ -121,7 +129,7 @@ impl QueueRow {
             enc.text(why);
         });
         enc.i64(self.created_at.as_ms()).i64(self.updated_at.as_ms());
-        enc.u32(self.round).u64(self.fence);
+        enc.u32(self.round).u64(self.fence).u64(self.revision);
         enc.option(self.closed, |enc, closed| {
             enc.i64(closed.at.as_ms()).u8(reason_number(closed.reason)).u64(closed.upto).u64(closed.arrivals);
         });
@@ -141,6 +149,7 @@ impl QueueRow {
             updated_at: Timestamp::from_ms(dec.i64()?),
             round: dec.u32()?,
             fence: dec.u64()?,
+            revision: dec.u64()?,
             closed: dec.option(get_closed)?,
         };
         dec.end(row)
@@ -302,6 +311,7 @@ mod tests {
             updated_at: Timestamp::from_ms(2),
             round: 1,
             fence: 12,
+            revision: 3,
             closed: Some(Closed {
                 at: Timestamp::from_ms(3),
                 reason: DeadReason::GroupDestroyed,

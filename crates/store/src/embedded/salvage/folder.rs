@@ -142,6 +142,7 @@ fn mend(
     mend.expiries(rows)?;
     mend.keys(rows)?;
     mend.consumers(rows)?;
+    mend.audit_log(rows)?;
     mend.count(rows)?;
     mend.owners.write(rows)
 }

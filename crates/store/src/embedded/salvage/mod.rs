@@ -7,6 +7,7 @@
 //! can be (`log.rs`), and the check of `naven verify` has the last word. The damaged folder is only read.
 
 mod again;
+mod audit;
 mod by_time;
 mod consumers;
 mod copy;

@@ -342,6 +342,8 @@ fn made_queue(no: u32, named: &Named, random: &dyn Random) -> Option<QueueRow> {
         updated_at: Timestamp::default(),
         round: 0,
         fence: 0,
+        // Above whatever its tags were.
+        revision: JUMP,
         closed: None,
     })
 }

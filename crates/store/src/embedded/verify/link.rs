@@ -6,10 +6,12 @@
 //! Only what always holds is asked for, in every queue and stream, open or closed.
 
 use bytes::Bytes;
+use naven_api::limits::AUDIT_ROWS_MAX;
 use naven_core::{Delivery, State};
 
 use super::row::closing_kind;
 use crate::embedded::rows::answer::AnswerRow;
+use crate::embedded::rows::audit;
 use crate::embedded::rows::body::BodyRow;
 use crate::embedded::rows::consumer::{self, holder};
 use crate::embedded::rows::dedupe::DedupeRow;
@@ -102,10 +104,40 @@ impl Links<'_> {
             Table::ConsumerName => self.consumer_name(key, row),
             Table::Consumer => self.consumer(key, row),
             Table::Held => self.held(key),
+            Table::Audit => self.chained(key, row),
             Table::Closing => {
                 let (table, key) = closing_kind(key).ok_or(Broken::Unknown)?;
                 self.needs(table, &key)
             }
+        }
+    }
+
+    /// An entry of the audit log follows the one before it, unless that one was the oldest of too many, or is
+    /// known to be lost.
+    fn chained(&self, key: &[u8], row: &Bytes) -> Linked {
+        if audit::is_start(key) {
+            return Ok(());
+        }
+        let entry = audit::decode(key, row.clone()).ok_or(Broken::Unknown)?;
+        let Some(before) = entry.number.checked_sub(1).filter(|before| *before > 0) else { return Ok(()) };
+        let key = before.to_be_bytes();
+        match self.row(Table::Audit, &key) {
+            Ok(row) => {
+                let before = audit::decode(&key, row).ok_or(Broken::Unknown)?;
+                let is_its = before.hash == entry.previous;
+                if is_its { Ok(()) } else { Err(Broken::Other(Table::Audit, key.to_vec())) }
+            }
+            Err(missing @ Broken::Missing(..)) => {
+                if self
+                    .row(Table::Audit, &audit::START)
+                    .is_ok_and(|first| first == audit::start(entry.number))
+                {
+                    return Ok(());
+                }
+                let newest = before + AUDIT_ROWS_MAX;
+                self.row(Table::Audit, &newest.to_be_bytes()).map(drop).map_err(|_| missing)
+            }
+            Err(other) => Err(other),
         }
     }
 

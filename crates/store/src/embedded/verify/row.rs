@@ -6,6 +6,7 @@
 use bytes::Bytes;
 
 use crate::embedded::rows::answer::AnswerRow;
+use crate::embedded::rows::audit;
 use crate::embedded::rows::body::BodyRow;
 use crate::embedded::rows::codec::Dec;
 use crate::embedded::rows::consumer::{CLOSING_CONSUMER, ConsumerRow};
@@ -28,6 +29,8 @@ const TIMED: usize = 20;
 const ID: usize = 16;
 const ARRIVAL: usize = 8;
 const INSTANT: usize = 8;
+/// Bytes of a counter.
+const COUNTER: usize = 8;
 
 /// True where this can be a row of `table`.
 pub(in crate::embedded) fn is_one(table: Table, key: &[u8], row: &Bytes) -> bool {
@@ -61,6 +64,8 @@ pub(in crate::embedded) fn is_one(table: Table, key: &[u8], row: &Bytes) -> bool
         Table::ConsumerName => key.len() >= NUMBER && row.len() == NUMBER,
         Table::Consumer => key.len() == PAIR && ConsumerRow::decode(bytes()).is_some(),
         Table::Held => empty(HOLD),
+        Table::Audit if audit::is_start(key) => row.len() == COUNTER,
+        Table::Audit => audit::decode(key, bytes()).is_some_and(|entry| entry.is_whole()),
     }
 }
 

@@ -1,0 +1,138 @@
+//! The audit log: every change that an operator makes is in it, once.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::Factory;
+use crate::raw::request_with;
+use crate::test_server::TestServer;
+
+/// Every admin call that changes something, played once: method, documented path, path, body, and what the
+/// log says of it. In an order in which each succeeds.
+type Row = (&'static str, &'static str, String, Option<Value>, &'static str);
+
+async fn rows(server: &TestServer) -> Vec<Row> {
+    let dead = server.publish("q", 1).await;
+    let claim = server.claim("q", 30).await;
+    assert_eq!(server.settle("nack", &claim, json!({ "mode": "fatal" })).await.code(), 0);
+    let key = server.post("/v1/keys", json!({ "name": "w", "scopes": ["read"] })).await.data();
+    let key = format!("/v1/keys/{}", key["id"].as_str().unwrap());
+    let queue = "/v1/event-queues/q".to_owned();
+    let group = "/v1/streams/s/groups/shared".to_owned();
+    vec![
+        (
+            "POST",
+            "/v1/event-queues",
+            "/v1/event-queues".into(),
+            Some(json!({ "name": "new" })),
+            "queue.create",
+        ),
+        (
+            "PATCH",
+            "/v1/event-queues/{queue}",
+            queue.clone(),
+            Some(json!({ "maxAttempts": 3 })),
+            "queue.patch",
+        ),
+        ("POST", "/v1/event-queues/{queue}/pause", format!("{queue}/pause"), None, "queue.pause"),
+        ("POST", "/v1/event-queues/{queue}/resume", format!("{queue}/resume"), None, "queue.resume"),
+        ("POST", "/v1/events/{id}/redrive", format!("/v1/events/{dead}/redrive"), None, "event.redrive"),
+        ("DELETE", "/v1/event-queues/{queue}", "/v1/event-queues/new".into(), None, "queue.delete"),
+        (
+            "POST",
+            "/v1/streams/{name}/groups/{group}/reset",
+            format!("{group}/reset"),
+            Some(json!({ "id": "0-0" })),
+            "queue.reset",
+        ),
+        (
+            "POST",
+            "/v1/streams/{name}/trim",
+            "/v1/streams/s/trim".into(),
+            Some(json!({ "maxLength": 0 })),
+            "stream.trim",
+        ),
+        ("DELETE", "/v1/streams/{name}/groups/{group}", group, None, "queue.delete"),
+        ("DELETE", "/v1/streams/{name}", "/v1/streams/s".into(), None, "stream.delete"),
+        (
+            "POST",
+            "/v1/keys",
+            "/v1/keys".into(),
+            Some(json!({ "name": "k", "scopes": ["read"] })),
+            "key.create",
+        ),
+        ("PATCH", "/v1/keys/{id}", key.clone(), Some(json!({ "rateLimit": 5 })), "key.patch"),
+        ("POST", "/v1/keys/{id}/rotate", format!("{key}/rotate"), None, "key.rotate"),
+        ("DELETE", "/v1/keys/{id}", key, None, "key.delete"),
+    ]
+}
+
+async fn log(server: &TestServer) -> Vec<Value> {
+    server.get("/v1/audit-log?limit=500").await.data()["items"].as_array().expect("a list").clone()
+}
+
+pub(crate) async fn every_change_of_an_operator_is_noted(factory: Factory) {
+    let server = TestServer::start(factory).await;
+    server.queue("q", json!({})).await;
+    server.post("/v1/event-queues", json!({ "name": "shared", "stream": "s" })).await;
+    let mut missing = documented(&server).await;
+    for (method, documented, path, body, action) in rows(&server).await {
+        let before = log(&server).await.len();
+        assert!(
+            !missing.is_empty() && missing.remove(&format!("{method} {documented}")),
+            "{method} {documented}"
+        );
+        let head = [("Naven-Request-Id", "ask-1")];
+        let text = body.map(|body| body.to_string());
+        let answer = server.send(&request_with(method, &path, &server.key, &head, text.as_deref())).await;
+        assert!((200..300).contains(&answer.status), "{method} {path}: {}", answer.envelope());
+        let entries = log(&server).await;
+        assert_eq!(entries.len(), before + 1, "{method} {path}");
+        assert_eq!((&entries[0]["action"], &entries[0]["requestId"]), (&json!(action), &json!("ask-1")));
+        assert_eq!(entries[0]["by"], server.key[..30]);
+    }
+    assert!(missing.is_empty(), "a route that changes something has a row here: {missing:?}");
+    // What consumers and producers do is not in it, nor what was refused.
+    let before = log(&server).await;
+    server.publish("q", 1).await;
+    let claim = server.claim("q", 30).await;
+    assert_eq!(server.settle("ack", &claim, json!({})).await.code(), 0);
+    assert_eq!(server.call("DELETE", "/v1/event-queues/none", None).await.code(), 40_401);
+    assert_eq!(server.post("/v1/event-queues", json!({ "name": "q" })).await.code(), 40_903);
+    assert_eq!(log(&server).await, before);
+}
+
+/// Calls that need the scope admin and change something, by the OpenAPI document.
+async fn documented(server: &TestServer) -> BTreeSet<String> {
+    let answer = server.send(b"GET /openapi.json HTTP/1.1\r\nHost: t\r\n\r\n").await;
+    let document: Value = serde_json::from_slice(&answer.body).expect("the document is JSON");
+    let paths = document["paths"].as_object().expect("paths").iter();
+    let calls = paths.flat_map(|(path, item)| {
+        let methods = item.as_object().expect("methods").iter();
+        let changing = methods.filter(|(method, call)| *method != "get" && call["x-naven-scope"] == "admin");
+        changing.map(move |(method, _)| format!("{} {path}", method.to_uppercase()))
+    });
+    calls.collect()
+}
+
+pub(crate) async fn the_log_comes_in_pages_and_names_requests(factory: Factory) {
+    let (server, limited) = TestServer::start_with_key(factory, &["admin", "read"], &["a.*"]).await;
+    for name in ["a", "b", "c"] {
+        server.queue(name, json!({})).await;
+    }
+    let page = server.get("/v1/audit-log?limit=2").await.data();
+    let next = format!("/v1/audit-log?limit=2&cursor={}", page["nextCursor"].as_str().unwrap());
+    let last = server.get(&next).await.data();
+    assert_eq!(last["nextCursor"], Value::Null);
+    let all: Vec<&Value> =
+        page["items"].as_array().unwrap().iter().chain(last["items"].as_array().unwrap()).collect();
+    let targets: Vec<&Value> = all.iter().map(|entry| &entry["target"]).collect();
+    assert_eq!(targets, ["c", "b", "a"]);
+    assert_eq!(all[0]["previousHash"], all[1]["hash"]);
+    assert_eq!(all[2]["previousHash"], "0".repeat(64));
+    assert_eq!(all[2]["number"], 1);
+    assert_eq!(server.get("/v1/audit-log?cursor=x").await.code(), 40_005);
+    let refused = server.call_as(&limited, "GET", "/v1/audit-log", None).await;
+    assert_eq!(refused.code(), 40_300, "it names queues that the key does not reach");
+}
