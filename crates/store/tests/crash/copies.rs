@@ -11,6 +11,7 @@ use std::sync::Arc;
 use naven_store::embedded::disk::{Fault, Flaw, Lasts, MemDisk, Site};
 
 use crate::copying::{Props, opening, resting, restoring, serving, verifying};
+use crate::saving::{saving_from, saving_to};
 
 /// How often each site was called.
 pub(crate) type Calls = BTreeMap<Site, u64>;
@@ -43,6 +44,8 @@ fn scenes(props: &Props) -> Vec<Scene> {
         scene("a restore", &MemDisk::new(), restoring),
         scene("a restore after one that was cut short", &props.cut_short, restoring),
         scene("a check", &props.store, verifying),
+        scene("a salvage, of what it reads", &props.without_meta, saving_from),
+        scene("a salvage, of what it writes", &MemDisk::new(), saving_to),
         scene("an opening after a making that was cut short", &props.half_made, opening),
     ]
 }
@@ -143,6 +146,16 @@ fn a_restore_that_fails_over_one_that_was_cut_short_leaves_it_to_the_next() {
 #[test]
 fn a_check_that_cannot_read_says_so_and_never_that_all_is_whole() {
     swept("a check");
+}
+
+#[test]
+fn a_salvage_that_cannot_read_says_what_and_changes_nothing() {
+    swept("a salvage, of what it reads");
+}
+
+#[test]
+fn a_salvage_that_cannot_write_leaves_no_store_and_the_next_one_makes_it() {
+    swept("a salvage, of what it writes");
 }
 
 #[test]

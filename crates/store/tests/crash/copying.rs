@@ -28,13 +28,15 @@ use crate::script::try_open;
 pub(crate) struct Props {
     /// A store at rest, with rows and a log behind them.
     pub(crate) store: MemDisk,
+    /// The same, with a `meta` that cannot be read.
+    pub(crate) without_meta: MemDisk,
     /// A folder in which a restore was cut short.
     pub(crate) cut_short: MemDisk,
     /// A folder whose making was cut short.
     pub(crate) half_made: MemDisk,
     /// A backup of the store.
     backup: Vec<u8>,
-    ids: Vec<EventId>,
+    pub(crate) ids: Vec<EventId>,
     wall: Timestamp,
     /// How many rows a check reads.
     rows: u64,
@@ -66,11 +68,15 @@ impl Props {
         half_made.fail(Fault { site, nth: 1, lasts, flaw });
         Folder::open(&half_made, new_store).expect_err("its making was cut short");
         let (store, cut_short) = (disk.copy(), cut_short.copy());
+        let without_meta = disk.copy();
+        let mut meta = without_meta.peek("meta").expect("a store has it");
+        meta[30] ^= 1;
+        without_meta.plant("meta", &meta);
         let rows = verify(Arc::new(disk.copy()), &mut |_| {}).expect("it is a store").rows;
-        Self { store, cut_short, half_made, backup, ids, wall, rows, state }
+        Self { store, without_meta, cut_short, half_made, backup, ids, wall, rows, state }
     }
 
-    fn clock(&self) -> Arc<ManualClock> {
+    pub(crate) fn clock(&self) -> Arc<ManualClock> {
         let clock = Arc::new(ManualClock::default());
         clock.set(self.wall, 0);
         clock
@@ -96,7 +102,7 @@ fn new_store() -> NewStore {
     NewStore { store: StoreId([7; 16]), secret: Secret([1; 32]), segment_bytes: Some(64 << 10) }
 }
 
-fn all_are_there(bench: &Bench, ids: &[EventId]) -> Result<(), String> {
+pub(crate) fn all_are_there(bench: &Bench, ids: &[EventId]) -> Result<(), String> {
     for &event in ids {
         // The script may have deleted it, with its queue: what was there then is compared elsewhere.
         bench.read(Read::Event { event, payload: true }).map_err(|error| format!("{event}: {error}"))?;
@@ -105,7 +111,7 @@ fn all_are_there(bench: &Bench, ids: &[EventId]) -> Result<(), String> {
 }
 
 /// Plans the fault, counted from now. Answers the calls so far.
-fn plan(disk: &MemDisk, fault: Option<Fault>) -> Calls {
+pub(crate) fn plan(disk: &MemDisk, fault: Option<Fault>) -> Calls {
     let before = disk.sites();
     if let Some(fault) = fault {
         let so_far = before.get(&fault.site).copied().unwrap_or(0);
@@ -115,14 +121,14 @@ fn plan(disk: &MemDisk, fault: Option<Fault>) -> Calls {
 }
 
 /// Calls since then.
-fn since(disk: &MemDisk, before: &Calls) -> Calls {
+pub(crate) fn since(disk: &MemDisk, before: &Calls) -> Calls {
     let now = disk.sites().into_iter();
     let new = now.map(|(site, calls)| (site, calls - before.get(&site).copied().unwrap_or(0)));
     new.filter(|(_, calls)| *calls > 0).collect()
 }
 
 /// An error says which call failed, and of which file.
-fn must_name(fault: Option<Fault>, said: &str) -> Result<(), String> {
+pub(crate) fn must_name(fault: Option<Fault>, said: &str) -> Result<(), String> {
     let Some(fault) = fault else { return Err(format!("without a fault: {said}")) };
     if said.contains(fault.site.0) && said.contains(" of '") {
         return Ok(());
@@ -130,7 +136,7 @@ fn must_name(fault: Option<Fault>, said: &str) -> Result<(), String> {
     Err(format!("it does not say what failed: {said}"))
 }
 
-fn has_struck(fault: Option<Fault>, calls: &Calls) -> bool {
+pub(crate) fn has_struck(fault: Option<Fault>, calls: &Calls) -> bool {
     fault.is_some_and(|fault| calls.get(&fault.site).is_some_and(|calls| *calls >= fault.nth))
 }
 

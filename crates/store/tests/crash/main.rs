@@ -14,6 +14,7 @@ mod folder;
 mod full;
 mod images;
 mod position;
+mod saving;
 mod script;
 mod sites;
 mod syncs;

@@ -12,11 +12,9 @@ use crate::{copies, faults};
 
 /// Sites that no disk in memory is asked for, and what fails them instead.
 ///
-/// - `check.open`: a check reads over a disk that keeps changes in RAM, and that has each segment open by
-///   then. A test beside the walk (`log/check.rs`) fails it on a disk of its own.
 /// - `folder.open`: before a folder is looked up, made and checked there is no disk. Real ones are provoked
 ///   (`log_crash/real.rs`).
-const ELSEWHERE: [&str; 2] = ["check.open", "folder.open"];
+const ELSEWHERE: [&str; 1] = ["folder.open"];
 
 /// Names that errors bear which no call of the disk has.
 const NO_CALLS: [&str; 5] = ["cold.reopen", "cold.stale", "sync", "test", "thread.start"];

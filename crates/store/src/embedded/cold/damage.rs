@@ -59,7 +59,7 @@ pub(super) fn storage_error(error: impl Into<redb::Error>) -> StorageError {
         redb::Error::PreviousIo | redb::Error::DatabaseClosed => StorageError::Disk(DiskError {
             site: Site("cold.stale"),
             file: COLD_FILE.to_owned(),
-            source: io::ErrorKind::StaleNetworkFileHandle.into(),
+            source: io::Error::other("an earlier call on it failed"),
         }),
         other => StorageError::damage(COLD_FILE, 0, other.to_string()),
     }
