@@ -4,6 +4,7 @@
 
 use clap::{Parser, Subcommand};
 
+use crate::audit_log::AuditLogArgs;
 use crate::backup::BackupArgs;
 use crate::claim::ClaimArgs;
 use crate::key::KeyCommand;
@@ -37,9 +38,11 @@ pub(crate) enum Command {
     Dev(ServerArgs),
     /// Prove the guarantees against a throw-away server, or against a running one.
     Smoke(SmokeArgs),
-    /// Make keys.
+    /// Make, list, change, rotate and revoke keys.
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Show what operators changed, newest first.
+    AuditLog(AuditLogArgs),
     /// Look at streams, delete them, put their queues at other places.
     #[command(subcommand)]
     Stream(StreamCommand),

@@ -3,6 +3,7 @@
 //! Lives here: the way from arguments to a command to an exit code. Not here: what the commands do.
 
 mod arguments;
+mod audit_log;
 mod backup;
 mod claim;
 mod config_file;
@@ -62,7 +63,8 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
             block_on(dev::run(settings))
         }
         Command::Smoke(args) => as_client(log, smoke::run(args)),
-        Command::Key(command) => key::run(command),
+        Command::Key(command) => as_client(log, key::run(command)),
+        Command::AuditLog(args) => as_client(log, audit_log::run(args)),
         Command::Stream(command) => as_client(log, stream::run(command)),
         Command::Publish(args) => as_client(log, publish::run(args)),
         Command::Claim(args) => as_client(log, claim::run(args)),

@@ -28,6 +28,7 @@ mod claim;
 mod client;
 mod error;
 mod event;
+mod key;
 mod once;
 pub mod payload;
 mod publish;
@@ -45,9 +46,11 @@ pub use queue::Unfinished;
 pub use settle::Nack;
 pub use stream::{Entries, Entry};
 
+pub use naven_api::audit::AuditReply;
 pub use naven_api::claim::{ClaimBatchRequest, ClaimReply, ClaimRequest, ClaimedEvent};
 pub use naven_api::envelope::List;
 pub use naven_api::event::{AttemptReply, DeadReply, DeliveryReply, HoldReply, TimelineReply};
+pub use naven_api::key::{KeyCreateRequest, KeyDeletedReply, KeyPatchRequest, KeyReply, KeyRotateRequest};
 pub use naven_api::publish::PublishRequest;
 pub use naven_api::queue::{
     QueueCreateRequest, QueueFields, QueueReply, Retention, RetentionFields, RetentionReply, StateCounts,
@@ -57,6 +60,6 @@ pub use naven_api::stream::{GroupReply, ResetRequest, StreamReply, TrimReply, Tr
 pub use naven_api::system::SystemReply;
 pub use naven_api::{
     Backoff, ConsumerId, DedupeKey, DelaySeconds, EntryId, ErrorCode, EventId, FieldFault, Headers,
-    IdempotencyKey, LeaseSeconds, LeaseToken, Payload, QueueId, QueueName, StartFrom, StreamName, Timestamp,
-    WaitSeconds,
+    IdempotencyKey, KeyId, LeaseSeconds, LeaseToken, Payload, QueueId, QueueName, Scope, StartFrom,
+    StreamName, Timestamp, WaitSeconds,
 };
