@@ -4,13 +4,12 @@
 //! (`play.rs`).
 
 use bytes::Bytes;
-use naven_api::{EventId, KeyId, LeaseToken, QueueId, Timestamp};
+use naven_api::{EventId, LeaseToken, QueueId, Timestamp};
 use naven_core::DeadReason;
 
 use super::bench::json;
+use super::records::{key, key_id, note};
 use super::script::{Ask, FromAsk, Look, NAMES, Pick, ProofAsk, STREAMS, To, When};
-use crate::audit::AuditNote;
-use crate::key::{KeyCondition, KeyRecord, KeySecret};
 use crate::queue::QueueRef;
 use crate::read::{Cursor, Read};
 use crate::reply::{OpError, OpReply};
@@ -369,34 +368,4 @@ fn dedupe_key(number: u8) -> DedupeKey {
         _ => DedupeSpace::Http,
     };
     DedupeKey { space, key: Bytes::copy_from_slice(&[b'0' + number / 2]) }
-}
-
-/// What operators do is noted.
-fn note(kind: &OpKind) -> Option<AuditNote> {
-    let action = match kind {
-        OpKind::Group(_) => "group",
-        OpKind::Delete(_) => "delete",
-        OpKind::Admin(_) => "admin",
-        _ => return None,
-    };
-    let text = |text: &str| text.to_owned();
-    Some(AuditNote { by: text("nvk_x"), action: text(action), target: text("t"), request_id: text("r") })
-}
-
-fn key_id(name: usize) -> KeyId {
-    KeyId::from_bits(name as u128)
-}
-
-fn key(name: usize, over: KeyCondition, wall: Timestamp) -> KeyRecord {
-    let revision = match over {
-        KeyCondition::Any | KeyCondition::Absent => 1,
-        KeyCondition::Revision(revision) => revision + 1,
-    };
-    let secret = KeySecret { prefix: "nvk_x".to_owned(), digest: [name as u8; 32], until: None };
-    KeyRecord {
-        scopes: vec!["read".to_owned()],
-        queues: vec!["*".to_owned()],
-        revision,
-        ..KeyRecord::new(key_id(name), NAMES[name % NAMES.len()].to_owned(), secret, wall)
-    }
 }

@@ -7,6 +7,7 @@
 pub mod bench;
 pub mod clock;
 pub mod random;
+mod records;
 mod suite;
 
 // A case's name is the sentence that would document it.
