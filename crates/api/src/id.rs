@@ -96,6 +96,12 @@ id!(
     "key_"
 );
 
+id!(
+    /// An operation (UUIDv7).
+    OperationId,
+    "op_"
+);
+
 impl EventId {
     /// The id of the event published at `published_ms` whose place the engine finds by `locator`
     /// (80 bits). Times before 1970 or past 48 bits are clamped: the time only serves sorting.

@@ -6,7 +6,9 @@
 pub mod audit;
 pub mod backoff;
 pub mod base32;
+pub mod bulk;
 pub mod claim;
+pub mod dead;
 pub mod envelope;
 pub mod error;
 pub mod error_text;
@@ -38,7 +40,7 @@ pub use error::ErrorCode;
 pub use error_text::ErrorText;
 pub use field::{BadRequest, FieldFault};
 pub use headers::Headers;
-pub use id::{EventId, KeyId, ParseIdError, QueueId};
+pub use id::{EventId, KeyId, OperationId, ParseIdError, QueueId};
 pub use key::Scope;
 pub use name::{ConsumerId, DedupeKey, IdempotencyKey, InvalidName, QueueName, StreamName};
 pub use payload::Payload;

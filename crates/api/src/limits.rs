@@ -103,6 +103,18 @@ pub const STREAM_NAME_BYTES_MAX: usize = 512;
 pub const PAGE_ITEMS_DEFAULT: u32 = 50;
 /// Most items of a list page.
 pub const PAGE_ITEMS_MAX: u32 = 500;
+/// Most dead letters that one question or one dry run looks at.
+pub const DEAD_SCANS_MAX: u32 = 20_000;
+/// Most dead letters that one step of an operation looks at.
+pub const OPERATION_CHUNK_ROWS: u32 = 500;
+/// How long an operation is shown once it is over, in seconds.
+pub const OPERATION_SECONDS: u32 = 7 * 86_400;
+/// Most operations that are kept once they are over.
+pub const OPERATIONS_KEPT_MAX: usize = 1_000;
+/// Longest example of a group of errors, in bytes.
+pub const DEAD_EXAMPLE_BYTES_MAX: usize = 1_024;
+/// Longest text by which errors are filtered, in bytes.
+pub const ERROR_FILTER_BYTES_MAX: usize = 1_024;
 /// Longest cursor, in bytes.
 pub const CURSOR_BYTES_MAX: usize = 512;
 /// Most waiting claims of one node.

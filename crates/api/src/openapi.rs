@@ -11,8 +11,8 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::{
     Backoff, ConsumerId, DedupeKey, DelaySeconds, EntryId, ErrorText, EventId, KeyId, LeaseSeconds,
-    LeaseToken, QueueId, QueueName, StartFrom, StreamName, Timestamp, WaitSeconds, headers::Headers,
-    payload::Payload,
+    LeaseToken, OperationId, QueueId, QueueName, StartFrom, StreamName, Timestamp, WaitSeconds,
+    headers::Headers, payload::Payload,
 };
 
 macro_rules! schemas {
@@ -37,6 +37,8 @@ schemas! {
     EventId, "EventId" => text("evt_ and 26 base32 characters").pattern(Some("^evt_[0-9a-hjkmnp-tv-z]{26}$"));
     QueueId, "QueueId" => text("evq_ and 26 base32 characters").pattern(Some("^evq_[0-9a-hjkmnp-tv-z]{26}$"));
     KeyId, "KeyId" => text("key_ and 26 base32 characters").pattern(Some("^key_[0-9a-hjkmnp-tv-z]{26}$"));
+    OperationId, "OperationId" =>
+        text("op_ and 26 base32 characters").pattern(Some("^op_[0-9a-hjkmnp-tv-z]{26}$"));
     QueueName, "QueueName" =>
         text(QueueName::RULE).pattern(Some("^(?!evq_)[a-z0-9][a-z0-9._-]{0,127}$"));
     StreamName, "StreamName" => text(StreamName::RULE).min_length(Some(1));

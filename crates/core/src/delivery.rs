@@ -162,6 +162,7 @@ impl Delivery {
             Step::Cancel => self.cancel(now),
             Step::Break => self.break_hold(now),
             Step::Bury(reason) => self.bury(*reason, now),
+            Step::Discard => self.discard(now),
             Step::Redrive { reset_attempts } => self.redrive(*reset_attempts, now),
         }
     }
@@ -189,6 +190,7 @@ impl Delivery {
             | Step::Cancel
             | Step::Break
             | Step::Bury(_)
+            | Step::Discard
             | Step::Redrive { .. } => false,
         }
     }

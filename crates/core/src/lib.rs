@@ -5,6 +5,7 @@
 
 mod backoff;
 mod delivery;
+mod fingerprint;
 mod now;
 mod outcome;
 mod past;
@@ -16,6 +17,7 @@ mod take;
 
 pub use backoff::delay_ms;
 pub use delivery::{Delivery, Lease, State, View};
+pub use fingerprint::Fingerprint;
 pub use now::{LeaseTime, Now};
 pub use outcome::{DeadReason, Ending, Outcome};
 pub use past::Past;

@@ -112,6 +112,8 @@ pub enum Step {
     Break,
     /// An operator or the engine ends the delivery, held or not, for this reason.
     Bury(DeadReason),
+    /// A dead delivery is forgotten: what is left of it only judges late calls.
+    Discard,
     /// A dead delivery begins a new round.
     Redrive {
         /// True where the attempts start again at none.

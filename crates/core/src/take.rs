@@ -144,6 +144,15 @@ impl Delivery {
         })
     }
 
+    /// The round goes on, so that no token of before is worth anything.
+    pub(crate) fn discard(&self, now: Now) -> Result<Delivery, Refusal> {
+        if !matches!(self.state, State::Dead(_)) {
+            return Err(Refusal::WrongState);
+        }
+        let round = self.round.saturating_add(1);
+        Ok(Delivery { round, last: None, over_at: Some(now.wall), ..self.clone() })
+    }
+
     /// This delivery with one more hold begun: whose, the caller fills in.
     fn held_anew(&self, consumer: Option<String>, now: Now) -> Delivery {
         let mut held = self.clone();

@@ -129,6 +129,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Cancel),
         1 => Just(Step::Break),
         1 => Just(Step::Bury(DeadReason::ConsumerDeleted)),
+        1 => Just(Step::Discard),
         3 => any::<bool>().prop_map(|reset_attempts| Step::Redrive { reset_attempts }),
     ]
 }
@@ -189,8 +190,13 @@ fn check_change(before: &Delivery, step: &Step, after: &Delivery) -> Result<(), 
             prop_assert_eq!(after.round, before.round + 1);
             prop_assert_eq!(after.state, State::Ready);
         }
+        Step::Discard => {
+            prop_assert!(matches!(before.state, State::Dead(_)), "only the dead are discarded");
+            prop_assert_eq!(after.round, before.round + 1);
+            prop_assert_eq!(after.state, before.state);
+        }
         _ => {
-            prop_assert_eq!(after.round, before.round, "only a redrive opens a round");
+            prop_assert_eq!(after.round, before.round, "only a redrive or a discard opens a round");
             prop_assert!(!before.is_over() || after == before, "what is over changed by {:?}", step);
         }
     }

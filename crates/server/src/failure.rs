@@ -126,6 +126,11 @@ impl From<Refused> for Failure {
                 (ErrorCode::LeaseSettled, "this token already settled the event the other way")
             }
             Refused::KeyNotFound => (ErrorCode::OtherNotFound, "no such key"),
+            Refused::OperationNotFound => (ErrorCode::OtherNotFound, "no such operation"),
+            Refused::OperationRunning => (
+                ErrorCode::OperationRunning,
+                "an operation of this kind is under way in this queue: wait for its end, or cancel it",
+            ),
             Refused::Stale => (ErrorCode::VersionMismatch, "it has changed since"),
             Refused::QueueNotFound => (ErrorCode::QueueNotFound, "no such queue"),
             Refused::StreamNotFound => (ErrorCode::StreamOrGroupNotFound, "no such stream"),

@@ -4,13 +4,17 @@
 //! JSON (`naven-server`).
 
 use bytes::Bytes;
-use naven_api::{EventId, QueueId, Timestamp};
+use naven_api::{EventId, OperationId, QueueId, Timestamp};
 use naven_core::{DeadReason, Past, View};
 
 use crate::audit::AuditEntry;
 use crate::key::KeyRecord;
 use crate::queue::{QueueRef, QueueSettings, StreamSettings};
-use crate::txn::{Body, Place, StreamRef};
+use crate::txn::{Body, OperationView, Place, StreamRef};
+
+mod dead;
+pub use dead::{DeadFilter, DeadGroup, DeadGroups, DeadRead, Matched};
+pub(crate) use dead::{Grouping, SCANS_MAX};
 
 /// One question.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +48,8 @@ pub enum Read {
         /// True where the payloads are wanted too.
         payload: bool,
     },
+    /// A question on the dead letters of an open queue.
+    Dead(DeadRead),
     /// One stream.
     Stream(StreamRef),
     /// Streams that are not deleted, newest first.
@@ -72,6 +78,15 @@ pub enum Read {
     },
     /// The queues of a stream, oldest first.
     Groups(StreamRef),
+    /// One operation.
+    Operation(OperationId),
+    /// Operations, newest first.
+    Operations {
+        /// Where the last page ended.
+        cursor: Option<Cursor>,
+        /// Most items: 1 to 500.
+        limit: u32,
+    },
     /// Every stored key.
     Keys,
     /// What operators changed, newest first.
@@ -100,6 +115,10 @@ pub enum Page {
     Event(Box<EventView>),
     /// Events, each with the one dead delivery that was asked for.
     DeadLetters(Vec<EventView>, Option<Cursor>),
+    /// Dead letters by their errors.
+    DeadGroups(DeadGroups),
+    /// How many there are.
+    Matched(Matched),
     /// One stream.
     Stream(Box<StreamView>),
     /// Streams.
@@ -108,6 +127,10 @@ pub enum Page {
     Entries(Vec<EntryView>, bool),
     /// Queues of one stream.
     Groups(Vec<GroupView>),
+    /// One operation.
+    Operation(Box<OperationView>),
+    /// Operations.
+    Operations(Vec<OperationView>, Option<Cursor>),
     /// Keys.
     Keys(Vec<KeyRecord>),
     /// Entries of the audit log.

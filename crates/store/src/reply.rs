@@ -9,7 +9,7 @@ use naven_api::{EventId, LeaseToken, QueueId, Timestamp};
 use naven_core::{Refusal, View};
 
 use crate::read::{EventView, Page, QueueView};
-use crate::txn::Body;
+use crate::txn::{Body, OperationView};
 
 /// One transaction's answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +39,8 @@ pub enum OpReply {
     Removed(u64),
     /// A read's page.
     Page(Box<Page>),
+    /// An operation as it stands.
+    Operation(Box<OperationView>),
     /// It was done, and there is nothing to say of it.
     Done,
 }
@@ -160,6 +162,10 @@ pub enum Refused {
     BadCursor,
     /// The transaction is larger than a record may be.
     TooLarge,
+    /// No such operation.
+    OperationNotFound,
+    /// One of this kind is under way in the queue.
+    OperationRunning,
     /// No such bearer key.
     KeyNotFound,
     /// It is not at the revision that was named.

@@ -12,7 +12,10 @@ use crate::queue::QueueRef;
 use crate::read::Read;
 
 mod manage;
+mod operation;
 pub use manage::{AdminOp, DeleteOp, From, GroupOp, Reading};
+pub(crate) use operation::QUEUE_GONE;
+pub use operation::{Bulk, OperationKind, OperationOp, OperationState, OperationView};
 
 /// Ops applied at one point of the order, durable as a whole.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,6 +120,8 @@ pub enum OpKind {
     Read(Read),
     /// What operators do.
     Admin(AdminOp),
+    /// Work on many events in the background.
+    Operation(OperationOp),
 }
 
 /// A stream, by its name's bytes.

@@ -142,6 +142,8 @@ fn what_the_server_gave_back_or_an_operator_redrove_is_lost() {
     let redriven = Scene::new().failed_to_death().step(Step::Redrive { reset_attempts: true });
     last("redriven, if the proof still matched", &redriven, ALL_LOST);
     row("redriven", &redriven, Bearer::Other, ALL_LOST);
+    let discarded = Scene::new().failed_to_death().step(Step::Discard);
+    row("discarded", &discarded, Bearer::Other, ALL_LOST);
 }
 
 #[test]

@@ -45,6 +45,23 @@ fn only_the_dead_are_redriven() {
 }
 
 #[test]
+fn only_the_dead_are_discarded_and_stay_dead() {
+    for scene in [
+        Scene::new(),
+        Scene::new().leased(),
+        Scene::new().held(1),
+        Scene::new().leased().failed(),
+        Scene::new().leased().acked(),
+        Scene::new().step(Step::Cancel),
+    ] {
+        assert_eq!(scene.would(&Step::Discard), Err(Refusal::WrongState), "{:?}", scene.delivery.state);
+    }
+    let discarded = Scene::new().failed_to_death().after(60).step(Step::Discard).delivery;
+    assert_eq!((discarded.state, discarded.round), (State::Dead(DeadReason::AttemptsUsedUp), 1));
+    assert_eq!((discarded.last, discarded.over_at), (None, Some(wall(75_000))));
+}
+
+#[test]
 fn what_is_over_changes_by_nothing_but_a_redrive() {
     for scene in [
         Scene::new().leased().acked(),

@@ -27,6 +27,7 @@ pub(super) fn plain(answer: Result<OpReply, OpError>) -> Result<OpReply, OpError
         | OpReply::Settled(_)
         | OpReply::Queue(_)
         | OpReply::Removed(_)
+        | OpReply::Operation(_)
         | OpReply::Done) => other,
     })
 }
@@ -41,11 +42,17 @@ pub(super) fn plain_page(page: Page) -> Page {
             Page::Keys(keys)
         }
         Page::System(view) => Page::System(SystemView { disk_bytes: 0, cut_bytes: 0, ..view }),
+        Page::Operations(items, _) => Page::Operations(items, None),
         Page::Streams(items, _) => Page::Streams(items, None),
         Page::Audit(items, _) => Page::Audit(items, None),
-        other @ (Page::Queue(_) | Page::Event(_) | Page::Stream(_) | Page::Entries(..) | Page::Groups(_)) => {
-            other
-        }
+        other @ (Page::Queue(_)
+        | Page::Event(_)
+        | Page::Stream(_)
+        | Page::Entries(..)
+        | Page::Groups(_)
+        | Page::DeadGroups(_)
+        | Page::Matched(_)
+        | Page::Operation(_)) => other,
     }
 }
 

@@ -5,6 +5,7 @@
 
 use naven_api::{Backoff, ErrorText};
 
+use super::dead_asks;
 use super::random::SeededRandom;
 use super::script::{Ask, FromAsk, LINES_MAX, Line, Look, Pick, ProofAsk, To, When};
 use crate::key::KeyCondition;
@@ -136,7 +137,8 @@ impl Drawing {
             },
             95 if self.shares => self.of_stream(),
             95 => Ask::DeleteStream(pick(), self.random.once_in(3)),
-            96 => Ask::Bury(pick()),
+            96 if self.random.once_in(2) => Ask::Bury(pick()),
+            96 | 98 => Ask::Dead(dead_asks::ask(&self.random)),
             97 => self.of_key(),
             _ => Ask::Look(self.look()),
         }
@@ -282,7 +284,8 @@ impl Drawing {
             0..4 => Look::Queue(pick),
             4..6 => Look::Queues(self.random.below(3) as usize, limit),
             6..10 => Look::Event(pick, self.random.once_in(2)),
-            10..13 => Look::DeadLetters(pick, limit),
+            10..12 => Look::DeadLetters(pick, limit),
+            12 => Look::Dead(dead_asks::look(&self.random)),
             13 => self.look_at_streams(limit),
             14 if self.random.once_in(3) => Look::Keys,
             14 if self.random.once_in(2) => Look::BadCursor(pick),

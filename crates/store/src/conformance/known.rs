@@ -4,7 +4,7 @@
 //! (`play.rs`).
 
 use bytes::Bytes;
-use naven_api::{EventId, LeaseToken, QueueId, Timestamp};
+use naven_api::{EventId, LeaseToken, OperationId, QueueId, Timestamp};
 use naven_core::DeadReason;
 
 use super::bench::json;
@@ -35,6 +35,7 @@ pub(super) struct Known {
     events: Vec<EventId>,
     places: Vec<Place>,
     holds: Vec<Hold>,
+    pub(super) operations: Vec<OperationId>,
 }
 
 /// The newest ones are picked most of the time.
@@ -60,6 +61,7 @@ impl Known {
                 self.events.push(view.id);
                 self.places.extend(view.place);
             }
+            [OpReply::Operation(view), _] => self.operations.push(view.id),
             [OpReply::Replayed(one), OpReply::Replayed(other)] => self.learn_success([one, other]),
             [OpReply::Claimed(one), OpReply::Claimed(other)] => {
                 self.holds.extend(one.leases.iter().zip(&other.leases).map(|(one, other)| Hold {
@@ -134,6 +136,7 @@ impl Known {
             }
             Ask::Patch(..) | Ask::Reset(..) | Ask::Pause(..) | Ask::Resume(_) => self.group(ask, wall),
             Ask::Redrive { .. } | Ask::Bury(_) => self.admin(ask),
+            Ask::Dead(ask) => self.dead_op(ask),
             Ask::PutKey(name, over) => {
                 OpKind::Admin(AdminOp::PutKey { record: key(*name, *over, wall), over: *over })
             }
@@ -231,6 +234,7 @@ impl Known {
             Look::DeadLetters(queue, limit) => {
                 Read::DeadLetters { queue: self.queue(queue), cursor, limit, payload: limit > 1 }
             }
+            Look::Dead(look) => self.dead_read(look, cursor),
             Look::BadCursor(queue) => {
                 let cursor = Some(Cursor(vec![1, 2, 3]));
                 Read::DeadLetters { queue: self.queue(queue), cursor, limit: 5, payload: false }
@@ -258,7 +262,9 @@ impl Known {
     pub(super) fn everything(&self) -> Vec<Read> {
         let queues = self.queues.iter().map(|(id, _)| QueueRef::Id(*id));
         let letters = |queue| Read::DeadLetters { queue, cursor: None, limit: 3, payload: true };
-        let mut all = vec![Read::Keys, Read::System, Read::Audit { cursor: None, limit: 7 }];
+        let mut all = vec![Read::Keys, Read::System];
+        all.push(Read::Audit { cursor: None, limit: 7 });
+        all.push(Read::Operations { cursor: None, limit: 2 });
         all.push(Read::Queues { name_prefix: String::new(), cursor: None, limit: 2 });
         all.extend(queues.clone().map(Read::Queue));
         all.extend(queues.map(letters));
@@ -274,7 +280,7 @@ impl Known {
         all
     }
 
-    fn queue(&self, pick: Pick) -> QueueRef {
+    pub(super) fn queue(&self, pick: Pick) -> QueueRef {
         let named = |pick: Pick| QueueRef::Name(NAMES[(pick >> 8) as usize % NAMES.len()].to_owned());
         let Some(at) = newest(self.queues.len(), pick) else { return named(0) };
         match pick % 16 {
@@ -322,7 +328,7 @@ impl Known {
         newest(self.places.len(), pick).map_or(Place { ms: 1, seq: 1 }, |at| self.places[at])
     }
 
-    fn event(&self, pick: Pick) -> EventId {
+    pub(super) fn event(&self, pick: Pick) -> EventId {
         let known = newest(self.events.len(), pick).map(|at| self.events[at]);
         let event = known.unwrap_or(EventId::from_bits(1));
         // Another publish time makes it nobody's.

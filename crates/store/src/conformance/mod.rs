@@ -40,6 +40,8 @@ pub mod keeping;
 #[allow(missing_docs)]
 pub mod leases;
 #[allow(missing_docs)]
+pub mod operations;
+#[allow(missing_docs)]
 pub mod order;
 #[allow(missing_docs)]
 pub mod pausing;
@@ -63,6 +65,7 @@ pub mod tokens;
 pub mod trimming;
 
 mod compare;
+pub mod dead_asks;
 mod draw;
 mod known;
 pub mod play;

@@ -18,7 +18,7 @@ use super::random::SeededRandom;
 use super::script::Line;
 use crate::clock::{Clock, Random};
 use crate::engine::{Budget, Engine};
-use crate::read::{Page, Read};
+use crate::read::{DeadRead, Page, Read};
 use crate::reply::OpError;
 use crate::txn::Txn;
 
@@ -201,11 +201,15 @@ impl<'a> Player<'a> {
                 Page::Audit(_, next) => next.clone(),
                 Page::Queue(_) | Page::Event(_) | Page::Keys(_) | Page::System(_) => None,
                 Page::Stream(_) | Page::Entries(..) | Page::Groups(_) => None,
+                Page::Operations(_, next) => next.clone(),
+                Page::DeadGroups(_) | Page::Matched(_) | Page::Operation(_) => None,
             };
             let Some(next) = next else { return Ok(plain_page(page)) };
             if let Read::Queues { cursor, .. }
             | Read::DeadLetters { cursor, .. }
             | Read::Audit { cursor, .. }
+            | Read::Dead(DeadRead::List { cursor, .. })
+            | Read::Operations { cursor, .. }
             | Read::Streams { cursor, .. } = &mut read
             {
                 *cursor = Some(next);
@@ -227,6 +231,10 @@ impl<'a> Player<'a> {
                 (Page::Streams(mut items, _), Page::Streams(more, next)) => {
                     items.extend(more);
                     Page::Streams(items, next)
+                }
+                (Page::Operations(mut items, _), Page::Operations(more, next)) => {
+                    items.extend(more);
+                    Page::Operations(items, next)
                 }
                 (_, other) => return Ok(other),
             };

@@ -4,6 +4,7 @@
 //! those that the script itself made so far, so any part of a script is a script. Not here: the making
 //! of one from a seed (`draw.rs`), playing it (`play.rs`).
 
+use super::dead_asks::{DeadAsk, DeadLook};
 use crate::key::KeyCondition;
 use crate::queue::{QueueChanges, QueueSettings, StreamChanges};
 use crate::txn::SettleStep;
@@ -129,6 +130,8 @@ pub enum Ask {
     },
     /// Give up what somebody holds or held: what nobody ever held no door asks to bury.
     Bury(Pick),
+    /// Something of dead letters or operations.
+    Dead(DeadAsk),
     /// Store a key under the n-th name.
     PutKey(usize, KeyCondition),
     /// Forget the key of the n-th name.
@@ -217,6 +220,8 @@ pub enum Look {
     },
     /// The queues of a stream.
     Groups(Pick),
+    /// Something of dead letters or operations.
+    Dead(DeadLook),
     /// A list under a cursor that nobody gave out.
     BadCursor(Pick),
     /// Keys.

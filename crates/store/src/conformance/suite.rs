@@ -181,6 +181,18 @@ macro_rules! conformance {
                 the_grace_ends_with_its_time_or_with_the_next_hold
                 a_leased_event_shows_who_has_it_until_when
             }
+            operations {
+                errors_that_differ_in_numbers_are_one_group
+                filters_let_in_what_they_say
+                a_discarded_dead_letter_is_gone_and_its_token_lost
+                an_operation_means_what_is_dead_when_it_begins
+                an_operation_goes_on_in_bounded_steps
+                one_of_a_kind_runs_in_a_queue_and_the_oldest_first
+                a_cancelled_operation_stays_where_it_is
+                an_operation_ends_with_its_queue
+                an_operation_that_is_over_is_shown_for_its_time
+                an_operation_that_is_undone_never_began
+            }
             order {
                 a_published_event_comes_back_as_it_was_sent
                 events_come_in_the_order_in_which_they_were_published

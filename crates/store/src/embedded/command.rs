@@ -4,7 +4,7 @@
 //! making them from ops (`prepare.rs`) and what they do (`apply/`).
 
 use bytes::Bytes;
-use naven_api::{ConsumerId, ErrorText, EventId, KeyId, LeaseSeconds, QueueId};
+use naven_api::{ConsumerId, ErrorText, EventId, KeyId, LeaseSeconds, OperationId, QueueId};
 use naven_core::{DeadReason, Failure};
 
 use super::rows::key::QueueNo;
@@ -13,7 +13,7 @@ use crate::key::{KeyCondition, KeyRecord};
 use crate::queue::{QueueChanges, QueueRef, QueueSettings, StreamChanges};
 use crate::read::Read;
 use crate::reply::OpError;
-use crate::txn::{Append, From, IdempotencySlot, Place, Reading, StreamRef, Trim};
+use crate::txn::{Append, Bulk, From, IdempotencySlot, Place, Reading, StreamRef, Trim};
 
 /// A transaction as it is logged and applied.
 #[derive(Debug, Clone, PartialEq)]
@@ -171,6 +171,27 @@ pub(crate) enum Command {
         /// Why.
         reason: DeadReason,
     },
+    /// A dead delivery is forgotten.
+    Discard {
+        /// Which event.
+        event: EventId,
+        /// In which queue.
+        queue: QueueRef,
+    },
+    /// Begin an operation, with the id that was drawn for it.
+    StartOperation {
+        /// Its id.
+        id: OperationId,
+        /// In which queue.
+        queue: QueueRef,
+        /// What is done.
+        bulk: Bulk,
+    },
+    /// End an operation where it stands.
+    CancelOperation {
+        /// Which.
+        id: OperationId,
+    },
     /// Store a key's record.
     PutKey {
         /// The record.
@@ -253,6 +274,7 @@ impl Command {
             Self::Reset { .. } | Self::Delete { .. } | Self::DeleteStream { .. } | Self::Trim(_) => true,
             Self::ClaimAs { .. } | Self::DeleteConsumer { .. } => true,
             Self::DeleteEntries { .. } | Self::Redrive { .. } | Self::Bury { .. } => true,
+            Self::Discard { .. } | Self::StartOperation { .. } | Self::CancelOperation { .. } => true,
             Self::PutKey { .. } | Self::DeleteKey { .. } => true,
         }
     }

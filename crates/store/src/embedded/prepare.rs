@@ -4,7 +4,7 @@
 //! engine cannot do. Not here: what commands do (`apply/`).
 
 use naven_api::id::uuid_v7_bits;
-use naven_api::{LeaseToken, QueueId, Timestamp};
+use naven_api::{LeaseToken, OperationId, QueueId, Timestamp};
 use naven_core::Failure;
 
 use super::command::{Claimant, Command, Recorded, Said};
@@ -17,7 +17,8 @@ use crate::clock::Random;
 use crate::reply::OpError;
 use crate::token::{Held, Parsed, TokenKey};
 use crate::txn::{
-    AdminOp, Append, Claim, ClaimHold, DeleteOp, GroupOp, Op, OpKind, Proof, Settle, SettleStep, Txn,
+    AdminOp, Append, Claim, ClaimHold, DeleteOp, GroupOp, Op, OpKind, OperationOp, Proof, Settle, SettleStep,
+    Txn,
 };
 
 /// What preparing needs beside the tables.
@@ -78,6 +79,14 @@ impl Preparer<'_> {
                 Command::PutKey { record: Box::new(record), over }
             }
             OpKind::Admin(AdminOp::DeleteKey { key, revision }) => Command::DeleteKey { key, revision },
+            OpKind::Admin(AdminOp::Discard { event, queue }) => Command::Discard { event, queue },
+            OpKind::Operation(OperationOp::Start { queue, bulk }) => {
+                let id = OperationId::from_bits(uuid_v7_bits(wall.as_ms(), self.random.draw_u128()));
+                Command::StartOperation { id, queue, bulk }
+            }
+            OpKind::Operation(OperationOp::Cancel { operation }) => {
+                Command::CancelOperation { id: operation }
+            }
             OpKind::Trim(trim) => Command::Trim(trim),
             OpKind::DeleteEntries { stream, places } => Command::DeleteEntries { stream, places },
             OpKind::SetId { .. } | OpKind::Transfer(_) | OpKind::ScanTransfer(_) => {

@@ -4,12 +4,13 @@
 //! made of (`record/words.rs`), and what commands do (`apply/`).
 
 use bytes::Bytes;
-use naven_api::{ConsumerId, EventId, LeaseSeconds};
+use naven_api::{ConsumerId, EventId, LeaseSeconds, OperationId};
 
 use super::command::{Command, Recorded};
 use super::rows::audit::{get_note, put_note};
 use super::rows::codec::{Dec, Enc};
 use super::rows::delivery::reason_number;
+use super::rows::operation::{get_bulk, put_bulk};
 use crate::queue::QueueRef;
 
 mod managed;
@@ -57,6 +58,14 @@ fn put_command(enc: &mut Enc, command: &Command) {
         }
         Command::Bury { event, queue, reason } => {
             enc.u8(10).u128(event.bits()).option(queue.as_ref(), put_queue).u8(reason_number(*reason));
+        }
+        Command::Discard { event, queue } => put_queue(enc.u8(30).u128(event.bits()), queue),
+        Command::StartOperation { id, queue, bulk } => {
+            put_queue(enc.u8(31).u128(id.bits()), queue);
+            put_bulk(enc, bulk);
+        }
+        Command::CancelOperation { id } => {
+            enc.u8(32).u128(id.bits());
         }
         Command::Tend { rows } => {
             enc.u8(12).u64(*rows);
@@ -140,6 +149,13 @@ fn get_command(dec: &mut Dec) -> Option<Command> {
             max: dec.u32()?,
             max_bytes: dec.u64()?,
         },
+        30 => Command::Discard { event: EventId::from_bits(dec.u128()?), queue: get_queue(dec)? },
+        31 => Command::StartOperation {
+            id: OperationId::from_bits(dec.u128()?),
+            queue: get_queue(dec)?,
+            bulk: get_bulk(dec)?,
+        },
+        32 => Command::CancelOperation { id: OperationId::from_bits(dec.u128()?) },
         40 => Command::Noted { note: get_note(dec)?, command: Box::new(get_command(dec)?) },
         other => get_managed(dec, other)?,
     })

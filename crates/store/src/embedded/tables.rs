@@ -42,7 +42,7 @@ pub(crate) enum Table {
     Again = 13,
     /// queue, lease end, arrival -> (): live leases.
     Ends = 14,
-    /// queue, died, arrival -> (): dead deliveries.
+    /// queue, died, arrival -> how many operations the queue had begun by then: dead deliveries.
     Dead = 15,
     /// name -> one key's record.
     Key = 16,
@@ -75,11 +75,17 @@ pub(crate) enum Table {
     Held = 29,
     /// number -> one change that an operator made.
     Audit = 30,
+    /// operation -> what it does and how far it has come.
+    Operation = 31,
+    /// queue, kind -> the operation of this kind that is under way.
+    Running = 32,
+    /// queue -> how many operations it ever began: what a death that is recorded meanwhile bears.
+    Begun = 33,
 }
 
 impl Table {
     /// Every table, in the order of their numbers.
-    pub(crate) const ALL: [Table; 31] = [
+    pub(crate) const ALL: [Table; 34] = [
         Self::Numbers,
         Self::Stream,
         Self::Head,
@@ -111,6 +117,9 @@ impl Table {
         Self::Consumer,
         Self::Held,
         Self::Audit,
+        Self::Operation,
+        Self::Running,
+        Self::Begun,
     ];
 
     /// True where all rows stay in RAM, whatever the backlog: their number grows with queues, streams
@@ -128,6 +137,9 @@ impl Table {
                 | Self::QueueId
                 | Self::Key
                 | Self::Closing
+                | Self::Operation
+                | Self::Running
+                | Self::Begun
         )
     }
 }
@@ -194,9 +206,15 @@ pub(crate) struct Before {
 }
 
 /// Rows in RAM.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct RamTables {
     tables: [BTreeMap<Box<[u8]>, Bytes>; Table::ALL.len()],
+}
+
+impl Default for RamTables {
+    fn default() -> Self {
+        Self { tables: std::array::from_fn(|_| BTreeMap::new()) }
+    }
 }
 
 impl Tables for RamTables {

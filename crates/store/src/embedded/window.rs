@@ -15,12 +15,18 @@ use super::tables::Table;
 const ROW_BYTES: usize = 96;
 
 /// The last word on each row that changed.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Window {
     /// None: the row is gone.
     tables: [BTreeMap<Box<[u8]>, Option<Bytes>>; Table::ALL.len()],
     rows: usize,
     bytes: usize,
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self { tables: std::array::from_fn(|_| BTreeMap::new()), rows: 0, bytes: 0 }
+    }
 }
 
 impl Window {

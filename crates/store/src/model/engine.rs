@@ -15,7 +15,7 @@ use crate::engine::{BoxFuture, Budget, Caps, Durability, Engine, Health, Hints, 
 use crate::read::{Page, Read};
 use crate::reply::{OpError, TxnReply};
 use crate::token::TokenKey;
-use crate::txn::{GroupOp, Op, OpKind, Settle, SettleStep, Txn};
+use crate::txn::{GroupOp, Op, OpKind, OperationOp, Settle, SettleStep, Txn};
 
 /// Hints that a slow receiver may be behind before it is told that it missed some.
 const HINTS_KEPT: usize = 1_024;
@@ -54,7 +54,9 @@ impl Model {
 
     fn draw(&self, op: &Op) -> u128 {
         match &op.kind {
-            OpKind::Group(GroupOp::Create { .. }) => self.random.draw_u128(),
+            OpKind::Group(GroupOp::Create { .. }) | OpKind::Operation(OperationOp::Start { .. }) => {
+                self.random.draw_u128()
+            }
             OpKind::Settle(Settle { step: SettleStep::Fail { .. }, .. }) => self.random.draw_u32().into(),
             _ => 0,
         }

@@ -7,6 +7,7 @@
 mod audit;
 mod claim;
 mod consumer;
+mod dead;
 mod engine;
 mod event;
 mod group;
@@ -14,6 +15,7 @@ mod keep;
 mod keys;
 mod leave;
 mod once;
+mod operation;
 mod publish;
 mod settle;
 mod streams;

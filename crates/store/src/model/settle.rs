@@ -2,6 +2,7 @@
 //!
 //! Lives here: settling, redrive, burial. Not here: rules (`naven-core`).
 
+use naven_api::EventId;
 use naven_core::{Bearer, Delivery, Failure, Now, State, Step};
 
 use super::event::Stand;
@@ -83,7 +84,23 @@ impl World {
         Ok(OpReply::Settled(settled))
     }
 
-    fn save(&mut self, queue: usize, at: usize, next: Delivery) {
+    fn discard(&mut self, event: EventId, queue: &QueueRef, now: Now) -> Answer {
+        let at = self.find(event)?;
+        let queue = self.named(at, Some(queue))?;
+        let live = self.events[at].live(queue).filter(|_| self.queues[queue].is_open());
+        let policy = self.queues[queue].policy(&self.events[at]);
+        let next = live.ok_or(Refused::WrongState)?.apply(&Step::Discard, now, &policy)?;
+        self.put_away(queue, at, next);
+        Ok(OpReply::Done)
+    }
+
+    /// Remembers a dead letter that was forgotten, to judge late calls by.
+    pub(super) fn put_away(&mut self, queue: usize, at: usize, next: Delivery) {
+        self.events[at].put(queue, Stand::Over(next));
+        self.release(self.events[at].id);
+    }
+
+    pub(super) fn save(&mut self, queue: usize, at: usize, next: Delivery) {
         let frees = matches!(next.state, State::Ready | State::Retrying);
         self.woken.extend(frees.then_some(self.queues[queue].id));
         let is_done = matches!(next.state, State::Done | State::Cancelled);
@@ -99,6 +116,7 @@ impl World {
                 (*event, queue, Step::Redrive { reset_attempts: *reset })
             }
             AdminOp::Bury { event, queue, reason } => (*event, queue, Step::Bury(*reason)),
+            AdminOp::Discard { event, queue } => return self.discard(*event, queue, now),
             AdminOp::PutKey { record, over } => return self.put_key(record, *over),
             AdminOp::DeleteKey { key, revision } => return self.delete_key(*key, *revision),
         };

@@ -40,6 +40,7 @@ impl World {
                 };
                 Ok(Page::DeadLetters(page.into_iter().map(view).collect(), next))
             }
+            Read::Dead(read) => self.dead_page(read, now),
             Read::Stream(stream) => Ok(Page::Stream(Box::new(self.stream_view(self.open_stream(stream)?)))),
             Read::Streams { name_prefix, cursor, limit } => {
                 let open = (0..self.streams.len()).filter(|&at| self.streams[at].closed_at.is_none());
@@ -56,6 +57,8 @@ impl World {
                 let readers = self.readers(self.open_stream(stream)?);
                 Ok(Page::Groups(readers.into_iter().map(|queue| self.group_view(queue, now)).collect()))
             }
+            Read::Operation(id) => self.operation_page(*id),
+            Read::Operations { cursor, limit } => self.operations_page(cursor.as_ref(), *limit),
             Read::Keys => Ok(Page::Keys(self.keys.clone())),
             Read::Audit { cursor, limit } => self.audit_log(cursor.as_ref(), *limit),
             Read::System => {
@@ -66,7 +69,7 @@ impl World {
     }
 
     /// When its death in this queue is to be listed, where it is dead there.
-    fn died(&self, queue: usize, event: &Event) -> Option<Timestamp> {
+    pub(super) fn died(&self, queue: usize, event: &Event) -> Option<Timestamp> {
         let closed = self.queues[queue].closed.map(|(at, _)| at);
         match &event.dealing(queue)?.stand {
             Stand::Unread => closed,

@@ -8,6 +8,7 @@ use naven_core::{LeaseTime, Now, Policy, Step};
 
 use super::event::{Event, Queue, Stand, Stream};
 use super::once::{Answered, First};
+use super::operation::Operation;
 use crate::audit::AuditEntry;
 use crate::key::KeyRecord;
 use crate::queue::QueueRef;
@@ -32,6 +33,8 @@ pub(super) struct World {
     pub(super) firsts: Vec<First>,
     /// Answers to idempotency keys.
     pub(super) answered: Vec<Answered>,
+    /// In the order of their ids.
+    pub(super) operations: Vec<Operation>,
     pub(super) token_key: TokenKey,
 }
 
@@ -41,8 +44,20 @@ impl World {
     pub(super) fn new(token_key: TokenKey) -> Self {
         let (streams, queues, events, keys) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (firsts, answered, woken) = (Vec::new(), Vec::new(), Vec::new());
-        let audit = Vec::new();
-        Self { version: 0, woken, keys, audit, streams, queues, events, firsts, answered, token_key }
+        let (audit, operations) = (Vec::new(), Vec::new());
+        Self {
+            version: 0,
+            operations,
+            woken,
+            keys,
+            audit,
+            streams,
+            queues,
+            events,
+            firsts,
+            answered,
+            token_key,
+        }
     }
 
     pub(super) fn apply(&mut self, kind: &OpKind, draw: u128, now: Now) -> Answer {
@@ -58,6 +73,7 @@ impl World {
             OpKind::Delete(DeleteOp::Stream { stream, force }) => self.delete_stream(stream, *force, now),
             OpKind::Read(read) => Ok(OpReply::Page(Box::new(self.read(read, now)?))),
             OpKind::Admin(op) => self.admin(op, now),
+            OpKind::Operation(op) => self.operate(op, draw, now),
             OpKind::Trim(trim) => self.trim(trim, now),
             OpKind::DeleteEntries { stream, places } => self.delete_entries(stream, places, now),
             OpKind::SetId { .. } | OpKind::Transfer(_) | OpKind::ScanTransfer(_) => Err(OpError::Unsupported),
@@ -66,7 +82,7 @@ impl World {
 
     /// Does what is due, each kind wherever it is before the next kind.
     pub(super) fn tend(&mut self, now: Now, rows: usize) -> usize {
-        let mut left = rows;
+        let mut left = rows - self.run_operation(now, rows);
         for stream in 0..self.streams.len() {
             if self.streams[stream].closed_at.is_none() {
                 left -= self.place_due(stream, now, left);
@@ -84,6 +100,7 @@ impl World {
         left -= self.forget_outcomes(now, left);
         left = left.saturating_sub(self.purge(now));
         left = left.saturating_sub(self.forget_keys(now));
+        left -= self.forget_operations(now, left);
         rows - left
     }
 

@@ -121,6 +121,13 @@ pub enum AdminOp {
         /// True where the attempts start again at none.
         reset_attempts: bool,
     },
+    /// A dead delivery is forgotten.
+    Discard {
+        /// Which event.
+        event: EventId,
+        /// In which queue.
+        queue: QueueRef,
+    },
     /// Give up a delivery, held or not.
     Bury {
         /// Which event.

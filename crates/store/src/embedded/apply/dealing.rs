@@ -137,7 +137,8 @@ impl<T: Tables> Context<'_, T> {
                 self.tables.delete(table, &key);
             }
             if let Some((table, key)) = new {
-                self.tables.put(table, &key, Bytes::new());
+                let mark = if table == Table::Dead { self.death_mark(queue) } else { Bytes::new() };
+                self.tables.put(table, &key, mark);
             }
         }
         self.move_hold(queue, n, before, Some(after));

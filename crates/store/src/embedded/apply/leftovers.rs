@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 
 use bytes::Bytes;
-use naven_api::{EventId, QueueId, Timestamp};
+use naven_api::{EventId, OperationId, QueueId, Timestamp};
 use naven_core::{DeadReason, Failure, LeaseTime, Now};
 
 use super::apply;
@@ -15,10 +15,11 @@ use crate::embedded::rows::consumer::ConsumerRow;
 use crate::embedded::tables::{Journaled, Order, RamTables, Table, Tables};
 use crate::embedded::verify::{link, row};
 use crate::queue::{QueueRef, QueueSettings, Retention, StreamChanges};
+use crate::read::DeadFilter;
 use crate::reply::{Grant, OpReply};
 use crate::txn::{
-    Append, Body, DedupeKey, DedupeSpace, Due, Form, From, IdempotencySlot, Keep, Reading, StreamRef, Target,
-    Trim,
+    Append, Body, Bulk, DedupeKey, DedupeSpace, Due, Form, From, IdempotencySlot, Keep, Reading, StreamRef,
+    Target, Trim,
 };
 
 const DAY_MS: i64 = 86_400_000;
@@ -31,6 +32,7 @@ struct Play {
     bits: u64,
     grants: Vec<Grant>,
     events: Vec<EventId>,
+    operations: Vec<OperationId>,
 }
 
 impl Play {
@@ -113,7 +115,7 @@ impl Play {
     }
 
     fn command(&mut self) -> Command {
-        match self.below(24) {
+        match self.below(27) {
             0 | 1 => self.create(),
             2..9 => self.append(),
             9..14 => {
@@ -127,6 +129,26 @@ impl Play {
             }
             23 if self.below(3) == 0 => {
                 Command::DeleteConsumer { queue: self.queue(), name: self.consumer() }
+            }
+            24 => {
+                let filter = DeadFilter::default();
+                let bulk = match self.below(2) {
+                    0 => Bulk::Discard { filter },
+                    _ => Bulk::Redrive { filter, reset_attempts: true },
+                };
+                Command::StartOperation {
+                    id: OperationId::from_bits(self.bits.into()),
+                    queue: self.queue(),
+                    bulk,
+                }
+            }
+            25 if !self.operations.is_empty() && self.below(3) == 0 => {
+                let at = self.below(self.operations.len() as u64) as usize;
+                Command::CancelOperation { id: self.operations[at] }
+            }
+            26 if !self.events.is_empty() => {
+                let at = self.below(self.events.len() as u64) as usize;
+                Command::Discard { event: self.events[at], queue: self.queue() }
             }
             18 => {
                 let keep = Keep::Newest(self.below(3));
@@ -153,6 +175,7 @@ impl Play {
         match applied.replies.into_iter().next() {
             Some(Ok(OpReply::Claimed(claimed))) => self.grants.extend(claimed.leases),
             Some(Ok(OpReply::Event(view))) => self.events.push(view.id),
+            Some(Ok(OpReply::Operation(view))) => self.operations.push(view.id),
             _ => {}
         }
         applied.tended
@@ -222,7 +245,8 @@ fn nothing_is_left_of_what_was_deleted_and_forgotten() {
     for seed in 0..2_000 {
         let now = Now { wall: Timestamp::from_ms(1_000 * DAY_MS), lease: LeaseTime::from_ms(7) };
         let tables = Journaled::new(RamTables::default());
-        let mut play = Play { tables, now, bits: seed, grants: Vec::new(), events: Vec::new() };
+        let mut play =
+            Play { tables, now, bits: seed, grants: Vec::new(), events: Vec::new(), operations: Vec::new() };
         for _ in 0..120 {
             let command = play.command();
             play.run(command);

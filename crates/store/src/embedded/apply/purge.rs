@@ -52,6 +52,7 @@ impl<T: Tables> Context<'_, T> {
         }
         self.tables.delete(Table::Queue, &key::number(no.0));
         self.tables.delete(Table::Progress, &key::number(no.0));
+        self.tables.delete(Table::Begun, &key::number(no.0));
         self.tables.delete(Table::QueueId, &queue.id.bits().to_be_bytes());
         self.tables.delete(Table::Member, &key::member(queue.stream, no));
         if self.stream(queue.stream).closed.is_some() && self.members(queue.stream).is_empty() {

@@ -17,7 +17,7 @@ use crate::reply::{OpError, Refused};
 pub(super) const PAGE_SCANS_MAX: usize = 20_000;
 
 /// Where a list of dead letters stands: newest death first, then newest arrival.
-type DeadAt = (i64, Arrival);
+pub(super) type DeadAt = (i64, Arrival);
 
 impl<T: Tables> Context<'_, T> {
     /// What `read` asks for, as the tables stand.
@@ -40,6 +40,7 @@ impl<T: Tables> Context<'_, T> {
                 let (no, row) = self.any_queue(queue)?;
                 self.dead_letters(no, &row, cursor.as_ref(), (*limit as usize, *payload))
             }
+            Read::Dead(read) => self.dead_page(read),
             Read::Stream(stream) => {
                 let (no, row) = self.open_stream(stream)?;
                 Ok(Page::Stream(Box::new(self.stream_view(no, &row))))
@@ -56,6 +57,8 @@ impl<T: Tables> Context<'_, T> {
                 let (no, _) = self.open_stream(stream)?;
                 Ok(Page::Groups(self.groups(no)))
             }
+            Read::Operation(id) => self.operation_page(*id),
+            Read::Operations { cursor, limit } => self.operations(cursor.as_ref(), *limit),
             Read::Keys => Ok(Page::Keys(self.keys())),
             Read::Audit { cursor, limit } => self.audit_log(cursor.as_ref(), *limit as usize),
             Read::System => {
@@ -196,7 +199,7 @@ impl<T: Tables> Context<'_, T> {
         more
     }
 
-    fn dead_letter(
+    pub(super) fn dead_letter(
         &self,
         (no, queue): (QueueNo, &QueueRow),
         arrival: Arrival,

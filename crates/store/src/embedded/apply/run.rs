@@ -102,6 +102,9 @@ impl<T: Tables> Context<'_, T> {
                 self.redrive(*event, queue.as_ref(), *reset_attempts)
             }
             Command::Bury { event, queue, reason } => self.bury(*event, queue.as_ref(), *reason),
+            Command::Discard { event, queue } => self.discard(*event, queue),
+            Command::StartOperation { id, queue, bulk } => self.start_operation(*id, queue, bulk),
+            Command::CancelOperation { id } => self.cancel_operation(*id),
             Command::Trim(trim) => self.trim(trim),
             Command::DeleteEntries { stream, places } => self.delete_entries(stream, places),
             Command::Noted { note, command } => self.noted(note, command, tended),

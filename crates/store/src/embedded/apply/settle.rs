@@ -119,7 +119,7 @@ impl<T: Tables> Context<'_, T> {
     }
 
     /// How the queue that was named deals with the event, or the only one that does.
-    fn named_dealing(
+    pub(super) fn named_dealing(
         &self,
         found: &Found,
         queue: Option<&QueueRef>,
@@ -136,7 +136,7 @@ impl<T: Tables> Context<'_, T> {
     }
 
     /// Applies one step and saves what it leaves. What is done with is released.
-    fn change(
+    pub(super) fn change(
         &mut self,
         found: &Found,
         (no, queue): (QueueNo, &QueueRow),

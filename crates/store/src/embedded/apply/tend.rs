@@ -15,7 +15,8 @@ impl<T: Tables> Context<'_, T> {
     /// Does what is due in every queue and stream. Answers how many rows moved and whether more may
     /// wait.
     pub(super) fn tend(&mut self, most: u64) -> (u64, bool) {
-        let rounds: [fn(&mut Self, u64) -> u64; 8] = [
+        let rounds: [fn(&mut Self, u64) -> u64; 10] = [
+            Self::run_operation,
             Self::tend_places,
             Self::tend_deliveries,
             Self::tend_expired,
@@ -24,6 +25,7 @@ impl<T: Tables> Context<'_, T> {
             Self::purge,
             Self::forget_dedupe_keys,
             Self::forget_answers,
+            Self::forget_operations,
         ];
         let mut moved = 0;
         for round in rounds {
@@ -32,7 +34,7 @@ impl<T: Tables> Context<'_, T> {
                 return (moved, true);
             }
         }
-        (moved, false)
+        (moved, self.has_operations())
     }
 
     fn tend_places(&mut self, most: u64) -> u64 {

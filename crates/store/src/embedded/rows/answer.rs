@@ -10,6 +10,7 @@ use super::body::{get_headers, put_headers};
 use super::codec::{Dec, Enc};
 use super::delivery::{get_past, put_past, reason_number};
 use super::key::QueueNo;
+use super::operation::{get_operation, put_operation};
 use super::queue::{get_settings, put_settings};
 use super::stream::{get_stream_settings, put_stream_settings};
 use crate::read::{Counts, DeliveryView, EventView, QueueView};
@@ -97,6 +98,7 @@ fn put_reply(enc: &mut Enc, reply: &OpReply) {
         OpReply::Removed(count) => {
             enc.u8(5).u64(*count);
         }
+        OpReply::Operation(view) => put_operation(enc.u8(7), view),
         // Claims are kept as holds, and reads are never kept.
         OpReply::Done | OpReply::Claimed(_) | OpReply::Page(_) | OpReply::Replayed(_) => {
             enc.u8(6);
@@ -112,6 +114,7 @@ fn get_reply(kind: u8, dec: &mut Dec) -> Option<OpReply> {
         4 => OpReply::Queue(Box::new(get_queue(dec)?)),
         5 => OpReply::Removed(dec.u64()?),
         6 => OpReply::Done,
+        7 => OpReply::Operation(Box::new(get_operation(dec)?)),
         _ => return None,
     })
 }

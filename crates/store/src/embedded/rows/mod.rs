@@ -8,5 +8,6 @@ pub(crate) mod consumer;
 pub(crate) mod dedupe;
 pub(crate) mod delivery;
 pub(crate) mod key;
+pub(crate) mod operation;
 pub(crate) mod queue;
 pub(crate) mod stream;

@@ -54,7 +54,10 @@ impl Mend<'_> {
             return rows.remove(table, key);
         }
         if let Some((index, at)) = link::index(table, owner(key), arrival, &delivery) {
-            rows.put(index, &at, Bytes::new())?;
+            // A death's row says more than that it is there.
+            if index != Table::Dead || !rows.has(index, &at) {
+                rows.put(index, &at, Bytes::new())?;
+            }
         }
         if table == Table::Delivery && matches!(delivery.state, State::Done | State::Cancelled) {
             rows.remove(table, key)?;

@@ -143,6 +143,7 @@ fn mend(
     mend.keys(rows)?;
     mend.consumers(rows)?;
     mend.audit_log(rows)?;
+    mend.operations(rows)?;
     mend.count(rows)?;
     mend.owners.write(rows)
 }

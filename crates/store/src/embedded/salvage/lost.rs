@@ -13,8 +13,14 @@ pub(super) const PAST_ALL: [u8; 64] = [0xff; 64];
 const STRETCHES_MAX: usize = 50_000;
 
 /// For each table, stretches of keys in which rows are lost: each begins at a key and ends before another.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Lost([BTreeMap<Vec<u8>, Vec<u8>>; Table::ALL.len()]);
+
+impl Default for Lost {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| BTreeMap::new()))
+    }
+}
 
 /// The key right behind this one.
 pub(super) fn behind(key: &[u8]) -> Vec<u8> {

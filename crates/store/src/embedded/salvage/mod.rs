@@ -18,6 +18,7 @@ mod folder;
 mod log;
 mod lost;
 mod meta;
+mod operations;
 mod owners;
 mod report;
 mod rows;

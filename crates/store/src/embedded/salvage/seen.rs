@@ -97,7 +97,8 @@ impl Seen {
                 queue.entry = queue.entry.max(key::count_of(key));
             }
             Table::Numbers | Table::Key | Table::Idem | Table::IdemUntil | Table::Closing => {}
-            Table::Audit => {}
+            Table::Audit | Table::Operation | Table::Running => {}
+            Table::Begun => drop(self.queue(owner)),
             Table::ConsumerName | Table::Consumer | Table::Held => drop(self.queue(owner)),
             Table::Retry | Table::Again | Table::Ends | Table::Dead | Table::Over => drop(self.queue(owner)),
         }

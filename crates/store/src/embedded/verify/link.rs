@@ -17,6 +17,7 @@ use crate::embedded::rows::consumer::{self, holder};
 use crate::embedded::rows::dedupe::DedupeRow;
 use crate::embedded::rows::delivery;
 use crate::embedded::rows::key::{self, Arrival, EntryNo, QueueNo};
+use crate::embedded::rows::operation::{self, OperationRow};
 use crate::embedded::rows::queue::QueueRow;
 use crate::embedded::rows::stream::EntryRow;
 use crate::embedded::tables::Table;
@@ -105,6 +106,13 @@ impl Links<'_> {
             Table::Consumer => self.consumer(key, row),
             Table::Held => self.held(key),
             Table::Audit => self.chained(key, row),
+            Table::Operation => {
+                let row = OperationRow::decode(row.clone()).ok_or(Broken::Unknown)?;
+                let running = operation::running(row.queue, row.view.kind);
+                if row.view.state.is_over() { Ok(()) } else { self.leads(Table::Running, &running, key) }
+            }
+            Table::Running => self.needs(Table::Operation, row),
+            Table::Begun => self.needs(Table::Queue, key),
             Table::Closing => {
                 let (table, key) = closing_kind(key).ok_or(Broken::Unknown)?;
                 self.needs(table, &key)
@@ -153,6 +161,12 @@ impl Links<'_> {
     fn body(&self, stream: u32, arrival: Arrival) -> Linked<BodyRow> {
         let row = self.row(Table::Body, &key::counted(stream, arrival.0))?;
         BodyRow::decode(row).ok_or(Broken::Unknown)
+    }
+
+    /// The row is there, and leads back to `to`.
+    fn leads(&self, table: Table, key: &[u8], to: &[u8]) -> Linked {
+        let row = self.row(table, key)?;
+        if row == to { Ok(()) } else { Err(Broken::Other(table, key.to_vec())) }
     }
 
     /// The stream of a queue.

@@ -13,6 +13,7 @@ use crate::embedded::rows::consumer::{CLOSING_CONSUMER, ConsumerRow};
 use crate::embedded::rows::dedupe::DedupeRow;
 use crate::embedded::rows::delivery;
 use crate::embedded::rows::key;
+use crate::embedded::rows::operation::OperationRow;
 use crate::embedded::rows::queue::{Progress, QueueRow, get_key};
 use crate::embedded::rows::stream::{EntryRow, Head, Numbers, StreamRow};
 use crate::embedded::tables::Table;
@@ -28,6 +29,8 @@ const TIMED: usize = 20;
 /// Bytes of an id, an arrival, and an instant.
 const ID: usize = 16;
 const ARRIVAL: usize = 8;
+/// Bytes of a count.
+const COUNT: usize = 8;
 const INSTANT: usize = 8;
 /// Bytes of a counter.
 const COUNTER: usize = 8;
@@ -49,7 +52,7 @@ pub(in crate::embedded) fn is_one(table: Table, key: &[u8], row: &Bytes) -> bool
         Table::Name => matches!(key.first(), Some(b'q' | b's')) && row.len() == NUMBER,
         Table::QueueId => key.len() == ID && row.len() == NUMBER,
         Table::Delivery | Table::Outcome => key.len() == COUNTED && delivery::decode(bytes()).is_some(),
-        Table::Retry | Table::Again | Table::Ends | Table::Dead | Table::Over | Table::Expire => empty(TIMED),
+        Table::Retry | Table::Again | Table::Ends | Table::Over | Table::Expire => empty(TIMED),
         Table::Key => {
             let mut dec = Dec(bytes());
             get_key(&mut dec).and_then(|key| dec.end(key)).is_some()
@@ -66,6 +69,10 @@ pub(in crate::embedded) fn is_one(table: Table, key: &[u8], row: &Bytes) -> bool
         Table::Held => empty(HOLD),
         Table::Audit if audit::is_start(key) => row.len() == COUNTER,
         Table::Audit => audit::decode(key, bytes()).is_some_and(|entry| entry.is_whole()),
+        Table::Dead => key.len() == TIMED && [0, COUNT].contains(&row.len()),
+        Table::Operation => key.len() == ID && OperationRow::decode(bytes()).is_some(),
+        Table::Running => key.len() == NUMBER + 1 && row.len() == ID,
+        Table::Begun => key.len() == NUMBER && row.len() == COUNT,
     }
 }
 

@@ -1,0 +1,166 @@
+//! Operations: work on many events that goes on in the background.
+//!
+//! Lives here: what is asked for, and how an operation looks from outside. Not here: its steps (the
+//! engines).
+
+use naven_api::{OperationId, QueueId, Timestamp};
+
+use crate::queue::QueueRef;
+use crate::read::DeadFilter;
+
+/// Begin or end an operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OperationOp {
+    /// Begin one: it touches only what is as it asks for at this point of the order.
+    Start {
+        /// In which queue.
+        queue: QueueRef,
+        /// What is done.
+        bulk: Bulk,
+    },
+    /// End one where it stands. What it did stays.
+    Cancel {
+        /// Which.
+        operation: OperationId,
+    },
+}
+
+/// What an operation does to each event that it means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Bulk {
+    /// Dead letters begin a new round.
+    Redrive {
+        /// Which.
+        filter: DeadFilter,
+        /// True where their attempts start again at none.
+        reset_attempts: bool,
+    },
+    /// Dead letters are forgotten.
+    Discard {
+        /// Which.
+        filter: DeadFilter,
+    },
+}
+
+impl Bulk {
+    /// Its kind.
+    pub fn kind(&self) -> OperationKind {
+        match self {
+            Self::Redrive { .. } => OperationKind::Redrive,
+            Self::Discard { .. } => OperationKind::Discard,
+        }
+    }
+
+    /// Which dead letters it means.
+    pub fn filter(&self) -> &DeadFilter {
+        match self {
+            Self::Redrive { filter, .. } | Self::Discard { filter } => filter,
+        }
+    }
+}
+
+/// A kind of operation. Their places in the list are on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationKind {
+    /// Dead letters begin a new round.
+    Redrive,
+    /// Dead letters are forgotten.
+    Discard,
+}
+
+impl OperationKind {
+    /// Every kind, in the order of their numbers on disk.
+    pub const ALL: [Self; 2] = [Self::Redrive, Self::Discard];
+
+    /// The word for it on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Redrive => "redrive",
+            Self::Discard => "discard",
+        }
+    }
+}
+
+/// Where an operation stands. Their places in the list are on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OperationState {
+    /// Its turn has not come.
+    Pending,
+    /// It is the one that is worked on.
+    Running,
+    /// It did all that it was to do.
+    Done,
+    /// Somebody ended it.
+    Cancelled,
+    /// It could not go on.
+    Failed,
+}
+
+impl OperationState {
+    /// Every state, in the order of their numbers on disk.
+    pub const ALL: [Self; 5] = [Self::Pending, Self::Running, Self::Done, Self::Cancelled, Self::Failed];
+
+    /// The word for it on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// True once nothing more will come of it.
+    pub const fn is_over(self) -> bool {
+        match self {
+            Self::Pending | Self::Running => false,
+            Self::Done | Self::Cancelled | Self::Failed => true,
+        }
+    }
+}
+
+/// What an operation on a queue that was deleted says.
+pub(crate) const QUEUE_GONE: &str = "the queue was deleted";
+
+/// An operation from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperationView {
+    /// Its id.
+    pub id: OperationId,
+    /// What it does.
+    pub kind: OperationKind,
+    /// In which queue.
+    pub queue: QueueId,
+    /// The queue's name.
+    pub queue_name: String,
+    /// Where it stands.
+    pub state: OperationState,
+    /// How many events it means, where that is known.
+    pub matched: Option<u64>,
+    /// To how many it was done.
+    pub done: u64,
+    /// To how many it could not be done.
+    pub failed: u64,
+    /// Why it could not go on, where it could not.
+    pub error: Option<String>,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+    /// When it last came on.
+    pub updated_at: Timestamp,
+}
+
+impl OperationView {
+    /// Counts one more event.
+    pub(crate) fn count(&mut self, was_done: bool) {
+        if was_done { self.done += 1 } else { self.failed += 1 }
+    }
+
+    /// Ends it: what it meant is known now, unless it did not come to its end.
+    pub(crate) fn end(&mut self, state: OperationState, error: Option<&str>, at: Timestamp) {
+        if state == OperationState::Done && self.matched.is_none() {
+            self.matched = Some(self.done + self.failed);
+        }
+        (self.state, self.error, self.updated_at) = (state, error.map(str::to_owned), at);
+    }
+}
