@@ -1,27 +1,30 @@
 //! Dead letters.
 //!
-//! Lives here: their two lists. Not here: redriving one (`event.rs`).
+//! Lives here: their two lists, and their groups by error. Not here: redriving one (`event.rs`).
 
 use std::sync::Arc;
 
 use axum::extract::State;
+use naven_api::dead::{DeadLettersReply, ErrorGroupReply, ErrorGroupsReply};
 use naven_api::field::Rule;
 use naven_api::{ErrorCode, QueueId};
 use naven_store::queue::QueueRef;
-use naven_store::read::{Page, Read};
+use naven_store::read::{DeadGroup, DeadRead, Page, Read};
 
-use super::answer::Reply;
+use super::answer::{Reply, ok};
+use super::dead_filter;
 use super::event::shown_if;
 use super::extract::QueueInPath;
 use super::list::page;
-use super::query::Query;
+use super::query::{Query, write_cursor};
 use super::reach::seen_by;
 use super::shown;
 use crate::auth::{Caller, Scope, Thing};
 use crate::failure::Failure;
 use crate::node::{Node, odd_page};
 
-/// `GET /v1/event-queues/{queue}/dead-letters`: of a queue that is there, newest death first.
+/// `GET /v1/event-queues/{queue}/dead-letters`: of a queue that is there, newest death first, or by their
+/// errors.
 pub(super) async fn of_queue(
     State(node): State<Arc<Node>>,
     caller: Caller,
@@ -29,9 +32,64 @@ pub(super) async fn of_queue(
     mut query: Query,
 ) -> Reply {
     node.allow_queue(&caller, Scope::Read, &queue).await?;
-    let asked = Asked::read(&mut query, &queue);
+    let filter = dead_filter::of_query(&mut query);
+    let rule = Rule::new("error");
+    let is_grouped = query.text("groupBy").is_some_and(|by| {
+        if by != "error" {
+            query.refuse("groupBy", &rule);
+        }
+        true
+    });
+    if is_grouped {
+        let limit = query.limit();
+        node.in_queue(&queue, query.end()).await?;
+        return groups(&node, DeadRead::Groups { queue, filter, limit }).await;
+    }
+    if filter.takes_all() {
+        let asked = Asked::read(&mut query, &queue);
+        node.in_queue(&queue, query.end()).await?;
+        return list(&node, &caller, asked).await;
+    }
+    // A cursor is bound to the whole filter.
+    let bound = format!("dead {queue:?} {filter:?}").into_bytes();
+    let (cursor, limit) = (query.cursor(&bound), query.limit());
+    let payload = query.flag("includePayload", false);
     node.in_queue(&queue, query.end()).await?;
-    list(&node, &caller, asked).await
+    match node.engine.read(Read::Dead(DeadRead::List { queue, filter, cursor, limit, payload })).await? {
+        Page::DeadLetters(views, next) => {
+            let truncated = next.is_some() && views.len() < limit as usize;
+            let shown = views.into_iter().map(|view| shown::dead_letter(view, shown_if(payload)));
+            ok(&DeadLettersReply {
+                items: shown.collect::<Result<_, Failure>>()?,
+                next_cursor: next.map(|next| write_cursor(&next, &bound)),
+                scan_truncated: Some(truncated),
+            })
+        }
+        other => Err(odd_page(&other)),
+    }
+}
+
+async fn groups(node: &Node, read: DeadRead) -> Reply {
+    match node.engine.read(Read::Dead(read)).await? {
+        Page::DeadGroups(found) => ok(&ErrorGroupsReply {
+            items: found.groups.into_iter().map(group).collect(),
+            groups_left_out: found.left_out,
+            scan_truncated: found.truncated,
+        }),
+        other => Err(odd_page(&other)),
+    }
+}
+
+fn group(group: DeadGroup) -> ErrorGroupReply {
+    ErrorGroupReply {
+        fingerprint: group.fingerprint.to_string(),
+        reason: group.reason.as_str().to_owned(),
+        example: group.example,
+        count: group.count,
+        first_dead_at: group.first_died,
+        last_dead_at: group.last_died,
+        example_event_id: group.event,
+    }
 }
 
 /// `GET /v1/dead-letters?queueId=`: also of a queue that was deleted.

@@ -10,7 +10,7 @@ use axum::extract::{FromRequestParts, RawPathParams};
 use http::Method;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use naven_api::{ErrorCode, EventId, KeyId};
+use naven_api::{ErrorCode, EventId, KeyId, OperationId};
 use naven_store::queue::QueueRef;
 use naven_store::txn::StreamRef;
 
@@ -64,6 +64,9 @@ pub(super) struct GroupInPath {
 /// The bearer key that the path names. Text that is no id names nothing.
 pub(super) struct KeyInPath(pub(super) KeyId);
 
+/// The operation that the path names. Text that is no id names nothing.
+pub(super) struct OperationInPath(pub(super) OperationId);
+
 /// The event that the path names.
 pub(super) struct EventInPath(Option<EventId>);
 
@@ -111,6 +114,16 @@ impl FromRequestParts<Arc<Node>> for KeyInPath {
         let [name] = names(parts, node).await;
         // No key has the id of all zeros: ids bear the time of their making.
         Ok(Self(name.parse().unwrap_or(KeyId::from_bits(0))))
+    }
+}
+
+impl FromRequestParts<Arc<Node>> for OperationInPath {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Infallible> {
+        let [name] = names(parts, node).await;
+        // As for keys, no operation has the id of all zeros.
+        Ok(Self(name.parse().unwrap_or(OperationId::from_bits(0))))
     }
 }
 

@@ -9,7 +9,9 @@ use std::sync::LazyLock;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use naven_api::{ErrorCode, audit, claim, envelope, event, key, publish, queue, settle, stream, system};
+use naven_api::{
+    ErrorCode, audit, bulk, claim, dead, envelope, event, key, publish, queue, settle, stream, system,
+};
 use utoipa::ToSchema;
 use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::path::{Operation, OperationBuilder, ParameterBuilder, ParameterIn};
@@ -73,6 +75,7 @@ fn operation(route: &Route) -> Operation {
             "queue" | "group" => "The queue's id or name",
             "name" => "The stream's name, with every / in it escaped",
             "id" if route.path.starts_with("/v1/keys/") => "The key's id",
+            _ if route.path.starts_with("/v1/operations") => "The operation's id",
             _ => "The event's id",
         };
         let parameter = ParameterBuilder::new()
@@ -201,6 +204,9 @@ fn data(data: &Data) -> Schema {
             let null = ObjectBuilder::new().schema_type(Type::Null);
             enveloped(OneOfBuilder::new().item(null).item(reference(name)).into())
         }
+        Data::Either(one, other) => {
+            enveloped(OneOfBuilder::new().item(reference(one)).item(reference(other)).into())
+        }
         Data::ItemsOf(name) => enveloped(list(name).into()),
         Data::ListOf(name) => {
             enveloped(list(name).property("nextCursor", cursor).required("nextCursor").into())
@@ -216,7 +222,9 @@ fn data(data: &Data) -> Schema {
 /// Everything but a backup is JSON.
 fn media_type(data: &Data) -> &'static str {
     match data {
-        Data::Of(_) | Data::OrNull(_) | Data::ListOf(_) | Data::ItemsOf(_) | Data::Raw => JSON,
+        Data::Of(_) | Data::Either(..) | Data::OrNull(_) | Data::ListOf(_) | Data::ItemsOf(_) | Data::Raw => {
+            JSON
+        }
         Data::Bytes => OCTETS,
     }
 }
@@ -273,6 +281,13 @@ fn words() -> Vec<Named> {
     add::<event::EventReply>(&mut all);
     add::<event::RedriveRequest>(&mut all);
     add::<event::TimelineReply>(&mut all);
+    add::<dead::DeadLettersReply>(&mut all);
+    add::<bulk::DeadRedriveRequest>(&mut all);
+    add::<bulk::DeadDiscardRequest>(&mut all);
+    add::<bulk::MatchedReply>(&mut all);
+    add::<bulk::BulkReply>(&mut all);
+    add::<bulk::OperationReply>(&mut all);
+    add::<dead::ErrorGroupsReply>(&mut all);
     add::<stream::StreamReply>(&mut all);
     add::<stream::EntryReply>(&mut all);
     add::<stream::GroupReply>(&mut all);

@@ -10,8 +10,8 @@ use axum::routing::{delete, get, post};
 use naven_api::ErrorCode;
 
 use super::{
-    audit, backup, claim, dead_letter, docs, event, group, health, key, openapi, publish, queue, settle,
-    stream, system, timeline,
+    audit, backup, claim, dead_bulk, dead_letter, docs, event, group, health, key, openapi, operation,
+    publish, queue, settle, stream, system, timeline,
 };
 use crate::failure::Failure;
 use crate::node::Node;
@@ -28,6 +28,11 @@ pub(super) fn router(node: Arc<Node>) -> Router {
         .route("/v1/event-queues/{queue}/claim", post(claim::claim))
         .route("/v1/event-queues/{queue}/claim-batch", post(claim::claim_batch))
         .route("/v1/event-queues/{queue}/dead-letters", get(dead_letter::of_queue))
+        .route("/v1/event-queues/{queue}/dead-letters/redrive", post(dead_bulk::redrive))
+        .route("/v1/event-queues/{queue}/dead-letters/discard", post(dead_bulk::discard))
+        .route("/v1/operations", get(operation::list))
+        .route("/v1/operations/{id}", get(operation::get))
+        .route("/v1/operations/{id}/cancel", post(operation::cancel))
         .route("/v1/events/{id}", get(event::get))
         .route("/v1/events/{id}/heartbeat", post(settle::heartbeat))
         .route("/v1/events/{id}/ack", post(settle::ack))

@@ -13,9 +13,8 @@ use crate::test_server::TestServer;
 type Row = (&'static str, &'static str, String, Option<Value>, &'static str);
 
 async fn rows(server: &TestServer) -> Vec<Row> {
-    let dead = server.publish("q", 1).await;
-    let claim = server.claim("q", 30).await;
-    assert_eq!(server.settle("nack", &claim, json!({ "mode": "fatal" })).await.code(), 0);
+    let dead = dead_letter(server).await;
+    let ids = json!({ "ids": [dead_letter(server).await] });
     let key = server.post("/v1/keys", json!({ "name": "w", "scopes": ["read"] })).await.data();
     let key = format!("/v1/keys/{}", key["id"].as_str().unwrap());
     let queue = "/v1/event-queues/q".to_owned();
@@ -38,6 +37,20 @@ async fn rows(server: &TestServer) -> Vec<Row> {
         ("POST", "/v1/event-queues/{queue}/pause", format!("{queue}/pause"), None, "queue.pause"),
         ("POST", "/v1/event-queues/{queue}/resume", format!("{queue}/resume"), None, "queue.resume"),
         ("POST", "/v1/events/{id}/redrive", format!("/v1/events/{dead}/redrive"), None, "event.redrive"),
+        (
+            "POST",
+            "/v1/event-queues/{queue}/dead-letters/redrive",
+            format!("{queue}/dead-letters/redrive"),
+            Some(json!({ "ids": [dead_letter(server).await] })),
+            "event.redrive",
+        ),
+        (
+            "POST",
+            "/v1/event-queues/{queue}/dead-letters/discard",
+            format!("{queue}/dead-letters/discard"),
+            Some(ids),
+            "event.discard",
+        ),
         ("DELETE", "/v1/event-queues/{queue}", "/v1/event-queues/new".into(), None, "queue.delete"),
         (
             "POST",
@@ -68,6 +81,34 @@ async fn rows(server: &TestServer) -> Vec<Row> {
     ]
 }
 
+/// Makes a dead letter.
+async fn dead_letter(server: &TestServer) -> String {
+    let event = server.publish("q", 1).await;
+    let claim = server.claim("q", 30).await;
+    assert_eq!(server.settle("nack", &claim, json!({ "mode": "fatal" })).await.code(), 0);
+    event
+}
+
+/// Begins an operation, and ends it before it is over, which may take more than one try.
+async fn cancelled_operation(server: &TestServer) {
+    for _ in 0..100 {
+        dead_letter(server).await;
+        let began =
+            server.post("/v1/event-queues/q/dead-letters/discard", json!({ "all": true })).await.data();
+        let path = format!("/v1/operations/{}/cancel", began["id"].as_str().unwrap());
+        if server.call("POST", &path, None).await.code() == 0 {
+            let entries = log(server).await;
+            assert_eq!(
+                (&entries[0]["action"], &entries[0]["target"]),
+                (&json!("operation.cancel"), &began["id"])
+            );
+            assert_eq!(entries[1]["action"], "dead-letters.discard");
+            return;
+        }
+    }
+    panic!("every operation was over at once");
+}
+
 async fn log(server: &TestServer) -> Vec<Value> {
     server.get("/v1/audit-log?limit=500").await.data()["items"].as_array().expect("a list").clone()
 }
@@ -92,6 +133,8 @@ pub(crate) async fn every_change_of_an_operator_is_noted(factory: Factory) {
         assert_eq!((&entries[0]["action"], &entries[0]["requestId"]), (&json!(action), &json!("ask-1")));
         assert_eq!(entries[0]["by"], server.key[..30]);
     }
+    cancelled_operation(&server).await;
+    missing.remove("POST /v1/operations/{id}/cancel");
     assert!(missing.is_empty(), "a route that changes something has a row here: {missing:?}");
     // What consumers and producers do is not in it, nor what was refused.
     let before = log(&server).await;

@@ -12,6 +12,7 @@
 
 mod access;
 mod audit;
+mod bulk;
 mod contract;
 mod dead_letters;
 mod dedupe;
@@ -88,6 +89,11 @@ macro_rules! every_case {
                 long_answers_are_compressed_for_those_who_accept_it,
                 failures_are_problems_for_those_who_ask;
             audit: every_change_of_an_operator_is_noted, the_log_comes_in_pages_and_names_requests;
+            bulk:
+                dead_letters_are_grouped_and_filtered_by_error,
+                those_that_are_named_are_redriven_or_discarded_at_once,
+                a_discarded_dead_letter_is_gone_for_good,
+                an_operation_does_it_in_the_background;
             contract:
                 a_queue_changes_under_a_condition,
                 a_queue_is_made_shown_changed_paused_and_deleted,

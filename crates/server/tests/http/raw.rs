@@ -147,7 +147,7 @@ impl Answer {
         assert_eq!(self.header("x-content-type-options"), Some("nosniff"));
         assert!(self.header("naven-request-id").is_some_and(|id| !id.is_empty()));
         let code = value["code"].as_u64().expect("a code is a number");
-        let expected = if code == 0 { 200..=201 } else { (code / 100) as u16..=(code / 100) as u16 };
+        let expected = if code == 0 { 200..=202 } else { (code / 100) as u16..=(code / 100) as u16 };
         assert!(expected.contains(&self.status), "status {} with {text}", self.status);
         if self.status >= 400 {
             assert_eq!(value["data"]["requestId"].as_str(), self.header("naven-request-id"));

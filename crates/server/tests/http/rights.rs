@@ -41,6 +41,8 @@ struct World {
     keys: Vec<(String, String)>,
     own_event: String,
     other_event: String,
+    own_operation: String,
+    other_operation: String,
     own_queue: String,
     other_queue: String,
     other_key: String,
@@ -49,12 +51,15 @@ struct World {
 impl World {
     async fn new(factory: Factory) -> Self {
         let server = TestServer::start(factory).await;
-        let (mut events, mut queues) = (Vec::new(), Vec::new());
+        let (mut events, mut queues, mut operations) = (Vec::new(), Vec::new(), Vec::new());
         for side in ["own", "other"] {
             let queue = json!({ "name": format!("{side}.q"), "stream": format!("{side}.s") });
             let made = server.post("/v1/event-queues", queue).await.data();
             queues.push(made["id"].as_str().unwrap().to_owned());
             events.push(server.publish(&format!("{side}.q"), 1).await);
+            let letters = format!("/v1/event-queues/{side}.q/dead-letters/redrive");
+            let begun = server.post(&letters, json!({ "all": true })).await.data();
+            operations.push(begun["id"].as_str().unwrap().to_owned());
         }
         let mut keys = Vec::new();
         for scope in SCOPES {
@@ -65,7 +70,18 @@ impl World {
         let other_key = server.get("/v1/me").await.data()["keyId"].as_str().unwrap().to_owned();
         let [own_event, other_event] = events.try_into().expect("two");
         let [own_queue, other_queue] = queues.try_into().expect("two");
-        Self { server, keys, own_event, other_event, own_queue, other_queue, other_key }
+        let [own_operation, other_operation] = operations.try_into().expect("two");
+        Self {
+            server,
+            keys,
+            own_operation,
+            other_operation,
+            own_event,
+            other_event,
+            own_queue,
+            other_queue,
+            other_key,
+        }
     }
 
     /// The path with a thing in the place of each name.
@@ -81,12 +97,14 @@ impl World {
             Whose::Nobodys => none.to_owned(),
         };
         let event = pick(&self.own_event, &self.other_event, "evt_00000000000000000000000000");
+        let operation = pick(&self.own_operation, &self.other_operation, "op_00000000000000000000000000");
         let key = pick(own_key, &self.other_key, "key_00000000000000000000000000");
         let parts = route.path.split('/').map(|part| match (part, route.path.split('/').nth(2)) {
             ("{queue}" | "{group}", _) => format!("{side}.q"),
             ("{name}", _) => format!("{side}.s"),
             ("{id}", Some("events")) => event.clone(),
             ("{id}", Some("keys")) => key.clone(),
+            ("{id}", Some("operations")) => operation.clone(),
             (part, _) if part.starts_with('{') => panic!("{}: what is {part}?", route.path),
             (part, _) => part.to_owned(),
         });
@@ -123,7 +141,7 @@ fn missing(route: &Route) -> u64 {
         Some("event-queues" | "dead-letters") => 40_401,
         Some("events") => 40_402,
         Some("streams") => 40_404,
-        Some("keys") => 40_405,
+        Some("keys" | "operations") => 40_405,
         other => panic!("what is missing of {other:?}?"),
     }
 }
@@ -161,7 +179,9 @@ pub(crate) async fn every_route_asks_for_its_rights(factory: Factory) {
                     continue;
                 }
                 let code = world.code(route, &world.path(route, whose, id), secret).await;
-                let is_late = route.path.starts_with("/v1/events/") || route.path == "/v1/dead-letters";
+                let is_late =
+                    ["/v1/events/", "/v1/operations/"].iter().any(|late| route.path.starts_with(late))
+                        || route.path == "/v1/dead-letters";
                 let is_right = match (whose, has) {
                     // It needs a key that reaches every queue.
                     (Whose::Own, true) if FOR_ALL.contains(&&*route.path) => code == 40_300,

@@ -25,6 +25,8 @@ pub(in crate::http) fn body(schema: &str) -> Option<&'static str> {
             r#"{"items": [{"eventId": "evt_06e0h8k2r4s6t8v0w2x4y6z8a0", "leaseToken": "TOKEN"}]}"#
         }
         "RedriveRequest" => r#"{"resetAttempts": true}"#,
+        "DeadRedriveRequest" => r#"{"filter": {"reason": "attempts_used_up"}, "dryRun": true}"#,
+        "DeadDiscardRequest" => r#"{"ids": ["evt_06e0h8k2r4s6t8v0w2x4y6z8a0"]}"#,
         "ResetRequest" => r#"{"id": "0-0"}"#,
         "TrimRequest" => r#"{"maxLength": 100000}"#,
         "KeyCreateRequest" => {

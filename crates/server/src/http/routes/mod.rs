@@ -3,6 +3,7 @@
 //! Lives here: the table behind `/openapi.json`, one file for each group. Not here: handlers (`router.rs`),
 //! and the document's form (`openapi.rs`).
 
+mod dead_letters;
 mod events;
 mod every;
 pub(super) mod examples;

@@ -6,8 +6,8 @@
 use naven_api::ErrorCode;
 
 use super::route::{
-    ADMIN, CONSUME, CURSOR, Data, FORCE, LIMIT, NAME_PREFIX, PRODUCE, PUBLISHED, READ, Route, WITH_PAYLOAD,
-    created, errors, ok,
+    ADMIN, CONSUME, CURSOR, DIED_AFTER, DIED_BEFORE, Data, ERROR, FORCE, GROUP_BY, LIMIT, NAME_PREFIX,
+    PRODUCE, PUBLISHED, READ, REASON, Route, WITH_PAYLOAD, created, errors, ok,
 };
 
 /// In the order of the contract.
@@ -125,11 +125,14 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: "GET",
         path: "/v1/event-queues/{queue}/dead-letters",
-        summary: "List a queue's dead letters, newest death first",
+        summary: "List a queue's dead letters, newest death first, or their groups by error",
         scope: READ,
-        query: &[CURSOR, LIMIT, WITH_PAYLOAD],
+        query: &[REASON, ERROR, DIED_AFTER, DIED_BEFORE, GROUP_BY, CURSOR, LIMIT, WITH_PAYLOAD],
         body: None,
-        answers: &ok(Data::ListOf("EventReply"), "One page"),
+        answers: &ok(
+            Data::Either("DeadLettersReply", "ErrorGroupsReply"),
+            "One page, or with groupBy=error the groups",
+        ),
         errors: &[
             ErrorCode::InvalidField,
             ErrorCode::UnknownField,

@@ -55,6 +55,8 @@ pub(in crate::http) struct Answers {
 /// What stands under `data`.
 pub(in crate::http) enum Data {
     Of(&'static str),
+    /// One of two, by what was asked.
+    Either(&'static str, &'static str),
     OrNull(&'static str),
     ListOf(&'static str),
     ItemsOf(&'static str),
@@ -72,6 +74,17 @@ pub(super) const CURSOR: Parameter = optional("cursor", "The nextCursor of the p
 pub(super) const LIMIT: Parameter = optional("limit", "Most items, by default 50", Kind::Integer(1, 500));
 pub(super) const WITH_PAYLOAD: Parameter =
     optional("includePayload", "Whether payloads are shown", Kind::Flag);
+
+pub(super) const REASON: Parameter =
+    optional("reason", "Only those that died for this, like attempts_used_up", Kind::Text);
+pub(super) const ERROR: Parameter =
+    optional("error", "Only those of this fingerprint, or whose last error contains this", Kind::Text);
+pub(super) const DIED_AFTER: Parameter =
+    optional("diedAfter", "Only those that died at this time or later", Kind::Text);
+pub(super) const DIED_BEFORE: Parameter =
+    optional("diedBefore", "Only those that died before this time", Kind::Text);
+pub(super) const GROUP_BY: Parameter =
+    optional("groupBy", "error: their groups by error, at most limit of them, without a cursor", Kind::Text);
 
 pub(super) const FORCE: Parameter =
     optional("force", "Whatever it still holds becomes dead letters", Kind::Flag);
