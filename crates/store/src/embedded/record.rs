@@ -1,19 +1,18 @@
 //! Bytes of logged transactions.
 //!
 //! Lives here: writing and reading them; the numbers are on disk. Not here: the values that commands are
-//! made of (`record/words.rs`), and what commands do (`apply/`).
+//! made of (`record/words.rs`), what operators do (`record/operators.rs`, `record/managed.rs`), and what commands do (`apply/`).
 
 use bytes::Bytes;
-use naven_api::{ConsumerId, EventId, LeaseSeconds, OperationId};
+use naven_api::{ConsumerId, EventId, LeaseSeconds};
 
 use super::command::{Command, Recorded};
 use super::rows::audit::{get_note, put_note};
 use super::rows::codec::{Dec, Enc};
-use super::rows::delivery::reason_number;
-use super::rows::operation::{get_bulk, put_bulk};
 use crate::queue::QueueRef;
 
 mod managed;
+mod operators;
 mod words;
 use managed::{get_managed, put_managed};
 use words::{
@@ -53,20 +52,10 @@ fn put_command(enc: &mut Enc, command: &Command) {
             put_claimant(enc, claimant);
             put_said(enc, said);
         }
-        Command::Redrive { event, queue, reset_attempts } => {
-            enc.u8(9).u128(event.bits()).option(queue.as_ref(), put_queue).flag(*reset_attempts);
+        Command::Redrive { .. } | Command::Bury { .. } | Command::Discard { .. } => {
+            operators::put(enc, command)
         }
-        Command::Bury { event, queue, reason } => {
-            enc.u8(10).u128(event.bits()).option(queue.as_ref(), put_queue).u8(reason_number(*reason));
-        }
-        Command::Discard { event, queue } => put_queue(enc.u8(30).u128(event.bits()), queue),
-        Command::StartOperation { id, queue, bulk } => {
-            put_queue(enc.u8(31).u128(id.bits()), queue);
-            put_bulk(enc, bulk);
-        }
-        Command::CancelOperation { id } => {
-            enc.u8(32).u128(id.bits());
-        }
+        Command::StartOperation { .. } | Command::CancelOperation { .. } => operators::put(enc, command),
         Command::Tend { rows } => {
             enc.u8(12).u64(*rows);
         }
@@ -131,16 +120,6 @@ fn get_command(dec: &mut Dec) -> Option<Command> {
             claimant: get_claimant(dec)?,
             said: get_said(dec)?,
         },
-        9 => Command::Redrive {
-            event: EventId::from_bits(dec.u128()?),
-            queue: dec.option(get_queue)?,
-            reset_attempts: dec.flag()?,
-        },
-        10 => Command::Bury {
-            event: EventId::from_bits(dec.u128()?),
-            queue: dec.option(get_queue)?,
-            reason: get_reason(dec)?,
-        },
         12 => Command::Tend { rows: dec.u64()? },
         17 => Command::Once { slot: get_slot(dec)?, command: Box::new(get_command(dec)?) },
         18 => Command::ClaimAs {
@@ -149,13 +128,7 @@ fn get_command(dec: &mut Dec) -> Option<Command> {
             max: dec.u32()?,
             max_bytes: dec.u64()?,
         },
-        30 => Command::Discard { event: EventId::from_bits(dec.u128()?), queue: get_queue(dec)? },
-        31 => Command::StartOperation {
-            id: OperationId::from_bits(dec.u128()?),
-            queue: get_queue(dec)?,
-            bulk: get_bulk(dec)?,
-        },
-        32 => Command::CancelOperation { id: OperationId::from_bits(dec.u128()?) },
+        9 | 10 | 30..=39 => operators::get(number, dec)?,
         40 => Command::Noted { note: get_note(dec)?, command: Box::new(get_command(dec)?) },
         other => get_managed(dec, other)?,
     })

@@ -59,7 +59,7 @@ pub(super) fn put_managed(enc: &mut Enc, command: &Command) {
         Command::DeleteConsumer { queue, name } => {
             put_named(enc.u8(19), queue, name);
         }
-        _ => {}
+        other => unreachable!("{other:?} is written elsewhere"),
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use naven_api::Timestamp;
+use naven_api::{OperationId, QueueId, Timestamp};
 use naven_core::{ConsumerNo, Delivery};
 
 use super::verify;
@@ -18,11 +18,13 @@ use crate::embedded::rows::body::BodyRow;
 use crate::embedded::rows::consumer::{ConsumerRow, consumer, consumer_name, held};
 use crate::embedded::rows::delivery;
 use crate::embedded::rows::key::{self, Arrival, EntryNo, QueueNo, StreamNo};
+use crate::embedded::rows::operation::{self, OperationRow, running};
 use crate::embedded::rows::stream::{EntryRow, StreamRow};
 use crate::embedded::tables::Table;
 use crate::embedded::window::Window;
 use crate::queue::StreamSettings;
-use crate::txn::Place;
+use crate::read::DeadFilter;
+use crate::txn::{Bulk, OperationKind, OperationState, OperationView, Place};
 
 type Row = (Table, Vec<u8>, Bytes);
 
@@ -48,6 +50,38 @@ fn timed(table: Table, owner: u32, arrival: u64) -> Row {
 
 fn number(number: u32) -> Bytes {
     Bytes::copy_from_slice(&key::number(number))
+}
+
+/// An operation that is still under way.
+fn under_way() -> OperationRow {
+    let at = Timestamp::from_ms(7);
+    let view = OperationView {
+        id: OperationId::from_bits(8),
+        kind: OperationKind::Discard,
+        queue: QueueId::from_bits(4),
+        queue_name: "mail".to_owned(),
+        state: OperationState::Running,
+        matched: None,
+        done: 1,
+        failed: 0,
+        error: None,
+        created_at: at,
+        updated_at: at,
+    };
+    let bulk = Bulk::Discard { filter: DeadFilter::default() };
+    OperationRow { view, queue: QueueNo(5), bulk, next: (0, Arrival(0)), upto: None, number: 1 }
+}
+
+#[test]
+fn an_operation_that_another_one_stands_for_is_found() {
+    let rows = [
+        (Table::Operation, operation::operation(under_way().view.id).to_vec(), under_way().encode()),
+        (Table::Running, running(QueueNo(5), OperationKind::Discard).to_vec(), Bytes::from_static(&[9; 16])),
+    ];
+    let report = verify(holding(&rows), &mut |_| {}).unwrap();
+    let named: Vec<_> = report.findings.iter().map(|finding| finding.table.as_deref()).collect();
+    assert_eq!(named, [Some("Operation"), Some("Running")], "{report:?}");
+    assert!(report.findings[0].what.contains("lead back"), "{report:?}");
 }
 
 #[test]
@@ -76,6 +110,9 @@ fn a_row_that_leads_nowhere_is_found() {
         (Table::ConsumerName, consumer_name(QueueNo(4), b"c1"), number(1)),
         (Table::Consumer, consumer(QueueNo(4), ConsumerNo(2)).to_vec(), c2.encode()),
         (Table::Held, held(QueueNo(4), ConsumerNo(3), EntryNo(1)).to_vec(), Bytes::new()),
+        (Table::Operation, operation::operation(under_way().view.id).to_vec(), under_way().encode()),
+        (Table::Running, running(QueueNo(4), OperationKind::Discard).to_vec(), Bytes::from_static(&[9; 16])),
+        (Table::Begun, key::number(4).to_vec(), Bytes::copy_from_slice(&1_u64.to_be_bytes())),
     ];
     let report = verify(holding(&rows), &mut |_| {}).unwrap();
     for (table, _, _) in &rows {
@@ -151,12 +188,21 @@ fn a_row_of_another_form_is_found() {
         (Table::Closing, key::timed(7, 1, Arrival(1)).to_vec(), Bytes::new()),
         (Table::Consumer, consumer(QueueNo(1), ConsumerNo(1)).to_vec(), Bytes::from_static(b"none")),
         (Table::Held, b"short".to_vec(), Bytes::new()),
+        (Table::Running, running(QueueNo(1), OperationKind::Redrive).to_vec(), Bytes::new()),
     ];
     let report = verify(holding(&rows), &mut |_| {}).unwrap();
     let named: Vec<_> = report.findings.iter().map(|finding| finding.table.as_deref()).collect();
     assert_eq!(
         named,
-        [Some("Head"), Some("Member"), Some("Over"), Some("Closing"), Some("Consumer"), Some("Held")],
+        [
+            Some("Head"),
+            Some("Member"),
+            Some("Over"),
+            Some("Closing"),
+            Some("Consumer"),
+            Some("Held"),
+            Some("Running")
+        ],
         "{report:?}"
     );
 }

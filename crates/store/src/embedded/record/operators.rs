@@ -1,0 +1,57 @@
+//! Bytes of what operators do.
+//!
+//! Lives here: the commands on single and on many deliveries (9, 10, 30 to 39). Not here: those on queues,
+//! streams and keys (`managed.rs`), all others (`record.rs`), and what they do (`apply/`).
+
+use naven_api::{EventId, OperationId};
+
+use super::words::{get_queue, get_reason, put_queue};
+use crate::embedded::command::Command;
+use crate::embedded::rows::codec::{Dec, Enc};
+use crate::embedded::rows::delivery::reason_number;
+use crate::embedded::rows::operation::{get_bulk, put_bulk};
+
+/// Appends one of these commands.
+pub(super) fn put(enc: &mut Enc, command: &Command) {
+    match command {
+        Command::Redrive { event, queue, reset_attempts } => {
+            enc.u8(9).u128(event.bits()).option(queue.as_ref(), put_queue).flag(*reset_attempts);
+        }
+        Command::Bury { event, queue, reason } => {
+            enc.u8(10).u128(event.bits()).option(queue.as_ref(), put_queue).u8(reason_number(*reason));
+        }
+        Command::Discard { event, queue } => put_queue(enc.u8(30).u128(event.bits()), queue),
+        Command::StartOperation { id, queue, bulk } => {
+            put_queue(enc.u8(31).u128(id.bits()), queue);
+            put_bulk(enc, bulk);
+        }
+        Command::CancelOperation { id } => {
+            enc.u8(32).u128(id.bits());
+        }
+        other => unreachable!("{other:?} is no operator's"),
+    }
+}
+
+/// The command of this number, where it is one of these.
+pub(super) fn get(number: u8, dec: &mut Dec) -> Option<Command> {
+    Some(match number {
+        9 => Command::Redrive {
+            event: EventId::from_bits(dec.u128()?),
+            queue: dec.option(get_queue)?,
+            reset_attempts: dec.flag()?,
+        },
+        10 => Command::Bury {
+            event: EventId::from_bits(dec.u128()?),
+            queue: dec.option(get_queue)?,
+            reason: get_reason(dec)?,
+        },
+        30 => Command::Discard { event: EventId::from_bits(dec.u128()?), queue: get_queue(dec)? },
+        31 => Command::StartOperation {
+            id: OperationId::from_bits(dec.u128()?),
+            queue: get_queue(dec)?,
+            bulk: get_bulk(dec)?,
+        },
+        32 => Command::CancelOperation { id: OperationId::from_bits(dec.u128()?) },
+        _ => return None,
+    })
+}
