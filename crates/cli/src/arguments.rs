@@ -7,7 +7,9 @@ use clap::{Parser, Subcommand};
 use crate::audit_log::AuditLogArgs;
 use crate::backup::BackupArgs;
 use crate::claim::ClaimArgs;
+use crate::dead_letter::DeadLetterCommand;
 use crate::key::KeyCommand;
+use crate::operation::OperationCommand;
 use crate::publish::PublishArgs;
 use crate::restore::RestoreArgs;
 use crate::salvage::SalvageArgs;
@@ -46,6 +48,12 @@ pub(crate) enum Command {
     /// Look at streams, delete them, put their queues at other places.
     #[command(subcommand)]
     Stream(StreamCommand),
+    /// Look at dead letters, bring them back, forget them.
+    #[command(subcommand)]
+    DeadLetter(DeadLetterCommand),
+    /// Look after work on many events in the background.
+    #[command(subcommand)]
+    Operation(OperationCommand),
     /// Publish an event.
     Publish(PublishArgs),
     /// Claim due events under a lease.

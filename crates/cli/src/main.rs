@@ -8,12 +8,14 @@ mod backup;
 mod claim;
 mod config_file;
 mod connection;
+mod dead_letter;
 mod descriptors;
 mod dev;
 mod environment;
 mod exit;
 mod key;
 mod logs;
+mod operation;
 mod print;
 mod progress;
 mod publish;
@@ -66,6 +68,8 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Key(command) => as_client(log, key::run(command)),
         Command::AuditLog(args) => as_client(log, audit_log::run(args)),
         Command::Stream(command) => as_client(log, stream::run(command)),
+        Command::DeadLetter(command) => as_client(log, dead_letter::run(command)),
+        Command::Operation(command) => as_client(log, operation::run(command)),
         Command::Publish(args) => as_client(log, publish::run(args)),
         Command::Claim(args) => as_client(log, claim::run(args)),
         Command::Ack(args) => as_client(log, settle::ack(args)),

@@ -85,6 +85,40 @@ fn several_events_are_claimed_at_once_and_one_is_given_up() {
 }
 
 #[test]
+fn dead_letters_are_grouped_brought_back_and_forgotten() {
+    let naven = server();
+    let mut ids = Vec::new();
+    for n in 0..3 {
+        json(command(&naven, &["publish", &format!("{{\"n\":{n}}}")]));
+        let claimed = json(command(&naven, &["claim"]));
+        let (event, token) = (claimed["event"]["id"].as_str(), claimed["leaseToken"].as_str());
+        let (event, token) = (event.expect("an id").to_owned(), token.expect("a token"));
+        let error = ["no user 1", "no user 2", "timeout"][n];
+        json(command(&naven, &["nack", &event, "--token", token, "--mode", "fatal", "--error", error]));
+        ids.push(event);
+    }
+    let groups = json(command(&naven, &["dead-letter", "groups", "--output", "json"]));
+    assert_eq!((&groups[0]["count"], &groups[1]["example"]), (&Value::from(2), &Value::from("timeout")));
+    let table = command(&naven, &["dead-letter", "list", "--error", "timeout", "--output", "table"]);
+    assert!(table.stdout.contains("error     timeout\n"), "{}", table.stdout);
+    let dry = json(command(&naven, &["dead-letter", "redrive", "--reason", "fatal", "--dry-run"]));
+    assert_eq!(dry["matched"], 3);
+    let operation = json(command(&naven, &["dead-letter", "redrive", "--error", "no user"]));
+    let id = operation["id"].as_str().expect("an operation");
+    let over = json(command(&naven, &["operation", "wait", id]));
+    assert_eq!((&over["state"], &over["done"]), (&Value::from("done"), &Value::from(2)));
+    assert_eq!(json(command(&naven, &["operation", "show", id]))["id"], operation["id"]);
+    assert_eq!(json(command(&naven, &["operation", "list", "--output", "json"]))[0]["id"], operation["id"]);
+    let over = command(&naven, &["operation", "cancel", id]);
+    assert!(over.stderr.starts_with("error: 40908 wrong_state"), "{}", over.stderr);
+    let some = command(&naven, &["dead-letter", "discard", &ids[2], &ids[0], "--output", "table"]);
+    assert!(some.stdout.contains(&format!("event  {}: done", ids[2])), "{}", some.stdout);
+    assert!(some.stderr.starts_with("error: 1 of 2 were refused"), "{}", some.stderr);
+    let which = command(&naven, &["dead-letter", "discard", &ids[2], "--all"]);
+    assert!(which.stderr.contains("in one way"), "{}", which.stderr);
+}
+
+#[test]
 fn a_stream_reaches_its_queues_and_is_looked_at() {
     let naven = server();
     for queue in ["a", "b"] {

@@ -26,6 +26,7 @@ mod answer;
 mod backup;
 mod claim;
 mod client;
+mod dead;
 mod error;
 mod event;
 mod key;
@@ -39,6 +40,7 @@ mod system;
 
 pub use backup::BackupStream;
 pub use client::Client;
+pub use dead::BulkAnswer;
 pub use error::{ApiError, Code, Error};
 pub use event::{DeadLetter, Event};
 pub use once::Once;
@@ -47,7 +49,12 @@ pub use settle::Nack;
 pub use stream::{Entries, Entry};
 
 pub use naven_api::audit::AuditReply;
+pub use naven_api::bulk::{
+    BulkItem, BulkReply, DeadDiscardRequest, DeadFilterRequest, DeadRedriveRequest, MatchedReply,
+    OperationReply, Which,
+};
 pub use naven_api::claim::{ClaimBatchRequest, ClaimReply, ClaimRequest, ClaimedEvent};
+pub use naven_api::dead::{ErrorGroupReply, ErrorGroupsReply};
 pub use naven_api::envelope::List;
 pub use naven_api::event::{AttemptReply, DeadReply, DeliveryReply, HoldReply, TimelineReply};
 pub use naven_api::key::{KeyCreateRequest, KeyDeletedReply, KeyPatchRequest, KeyReply, KeyRotateRequest};
@@ -60,6 +67,6 @@ pub use naven_api::stream::{GroupReply, ResetRequest, StreamReply, TrimReply, Tr
 pub use naven_api::system::SystemReply;
 pub use naven_api::{
     Backoff, ConsumerId, DedupeKey, DelaySeconds, EntryId, ErrorCode, EventId, FieldFault, Headers,
-    IdempotencyKey, KeyId, LeaseSeconds, LeaseToken, Payload, QueueId, QueueName, Scope, StartFrom,
-    StreamName, Timestamp, WaitSeconds,
+    IdempotencyKey, KeyId, LeaseSeconds, LeaseToken, OperationId, Payload, QueueId, QueueName, Scope,
+    StartFrom, StreamName, Timestamp, WaitSeconds,
 };

@@ -4,11 +4,13 @@
 //! answers that this server does not give (`answers.rs`).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use naven_client::{
-    ClaimBatchRequest, ClaimReply, ClaimRequest, Client, DelaySeconds, Entries, ErrorCode, Headers,
-    LeaseSeconds, LeaseToken, Nack, NackMode, PublishRequest, QueueCreateRequest, QueueFields, ResetRequest,
-    StartFrom, Unfinished, WaitSeconds, payload,
+    BulkAnswer, ClaimBatchRequest, ClaimReply, ClaimRequest, Client, DeadDiscardRequest, DeadFilterRequest,
+    DeadRedriveRequest, DelaySeconds, Entries, ErrorCode, Headers, LeaseSeconds, LeaseToken, Nack, NackMode,
+    PublishRequest, QueueCreateRequest, QueueFields, ResetRequest, StartFrom, Unfinished, WaitSeconds, Which,
+    payload,
 };
 use naven_server::auth::BearerKey;
 use naven_server::{Running, Server, ServerConfig, SystemClock, SystemRandom};
@@ -104,6 +106,47 @@ async fn a_dead_event_is_listed_and_redriven() {
     assert_eq!((third.event.attempt_count, third.event.delivery_count), (1, 3));
     let again = client.redrive(third.event.id).await.unwrap_err();
     assert_eq!(again.code(), Some(ErrorCode::WrongState));
+}
+
+#[tokio::test]
+async fn many_dead_events_are_found_by_error_redriven_and_forgotten() {
+    let (_running, client) = server().await;
+    let mut died = Vec::new();
+    for error in ["no user 1", "no user 2", "timeout"] {
+        client.publish("q", &event()).await.unwrap();
+        let claimed = claim(&client).await;
+        let fatal = Nack { mode: NackMode::Fatal, ..Nack::failed(error) };
+        client.nack(claimed.event.id, &claimed.lease_token, &fatal).await.unwrap();
+        died.push(claimed.event.id.to_string());
+    }
+    let filter = DeadFilterRequest { error: Some("no user".to_owned()), ..DeadFilterRequest::default() };
+    let page = client.dead_letters_where("q", &filter, None).await.unwrap();
+    assert_eq!((page.items.len(), page.next_cursor), (2, None));
+    let groups = client.dead_letter_groups("q", &DeadFilterRequest::default(), 9).await.unwrap();
+    assert_eq!(groups.items.iter().map(|group| group.count).collect::<Vec<_>>(), [2, 1]);
+
+    let redrive = |which, dry_run| DeadRedriveRequest { which, reset_attempts: true, dry_run };
+    let dry = client.redrive_many("q", &redrive(Which::Filter(filter.clone()), true)).await.unwrap();
+    assert!(matches!(dry, BulkAnswer::Matched(matched) if matched.matched == 2));
+    let key = "redrive-1".parse().unwrap();
+    let request = redrive(Which::Filter(filter), false);
+    let begun = client.once(&key).redrive_many("q", &request).await.unwrap();
+    let BulkAnswer::Begun(operation) = begun else { panic!("{begun:?}") };
+    let over = loop {
+        let shown = client.operation(operation.id).await.unwrap();
+        if !matches!(shown.state.as_str(), "pending" | "running") {
+            break shown;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    assert_eq!((over.state.as_str(), over.done, over.matched), ("done", 2, Some(2)));
+    assert_eq!(client.operations(None).await.unwrap().items, [over]);
+    let again = client.cancel_operation(operation.id).await.unwrap_err();
+    assert_eq!(again.code(), Some(ErrorCode::WrongState));
+
+    let named = DeadDiscardRequest { which: Which::Ids(died), dry_run: false };
+    let BulkAnswer::Done(reply) = client.discard_many("q", &named).await.unwrap() else { panic!("named") };
+    assert_eq!(reply.items.iter().map(|item| item.code).collect::<Vec<_>>(), [40_908, 40_908, 0]);
 }
 
 #[tokio::test]

@@ -23,6 +23,7 @@ mod facts;
 mod history;
 mod judge;
 mod load;
+mod operations;
 mod plan;
 mod possible;
 mod run;
