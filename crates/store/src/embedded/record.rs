@@ -16,8 +16,8 @@ mod operators;
 mod words;
 use managed::{get_managed, put_managed};
 use words::{
-    get_append, get_claimant, get_lease, get_queue, get_reason, get_said, get_slot, put_append, put_claimant,
-    put_queue, put_said, put_slot, put_text, put_u32,
+    get_append, get_claimant, get_lease, get_queue, get_said, get_slot, put_append, put_claimant, put_queue,
+    put_said, put_slot, put_text, put_u32,
 };
 
 /// Appends `txn`. Reads and refusals change nothing and leave no trace.
