@@ -17,6 +17,7 @@ pub mod field;
 pub mod headers;
 pub mod id;
 pub mod key;
+pub mod lease_batch;
 pub mod limits;
 pub mod name;
 pub mod object;

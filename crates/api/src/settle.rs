@@ -1,15 +1,14 @@
 //! What a holder says of its event, and what it is answered.
 //!
-//! Lives here: heartbeat, ack, nack and the batch of acks. Not here: whether a lease holds
-//! (`naven-core`).
+//! Lives here: heartbeat, ack and nack. Not here: those of many leases at once
+//! (`lease_batch.rs`), and whether a lease holds (`naven-core`).
 
 use serde::{Deserialize, Serialize};
 
 use crate::claim::lease_seconds;
-use crate::envelope::ErrorData;
 use crate::error_text::ErrorText;
 use crate::field::{BadRequest, Faults, Rule};
-use crate::limits::{BATCH_ITEMS_MAX, DELAY_SECONDS_MAX};
+use crate::limits::DELAY_SECONDS_MAX;
 use crate::object::{Object, decode};
 use crate::seconds::{DelaySeconds, LeaseSeconds};
 use crate::time::Timestamp;
@@ -70,36 +69,19 @@ pub struct NackRequest {
     pub mode: NackMode,
 }
 
-/// One lease of a batch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct LeaseItem {
-    /// The event's id. One that does not parse names nothing, and its item answers 40402.
-    pub event_id: String,
-    /// Its claim's token.
-    pub lease_token: LeaseToken,
-}
-
-/// Acks of several leases, each taken or refused by itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct AckBatchRequest {
-    /// 1 to 500 leases.
-    pub items: Vec<LeaseItem>,
-}
-
 impl HeartbeatRequest {
     /// Reads a request's body.
     ///
     /// # Errors
     /// See [`BadRequest`].
     pub fn decode(body: &[u8], faults: Faults) -> Result<Self, BadRequest> {
-        decode(body, faults, |object| {
-            let (lease_token, lease_seconds) = (lease_token(object), lease_seconds(object));
-            Some(Self { lease_token: lease_token?, lease_seconds })
-        })
+        decode(body, faults, Self::read)
+    }
+
+    /// Reads its fields, in a body or in an item of a batch.
+    pub(crate) fn read(object: &mut Object<'_>) -> Option<Self> {
+        let (lease_token, lease_seconds) = (lease_token(object), lease_seconds(object));
+        Some(Self { lease_token: lease_token?, lease_seconds })
     }
 }
 
@@ -109,7 +91,12 @@ impl AckRequest {
     /// # Errors
     /// See [`BadRequest`].
     pub fn decode(body: &[u8], faults: Faults) -> Result<Self, BadRequest> {
-        decode(body, faults, |object| Some(Self { lease_token: lease_token(object)? }))
+        decode(body, faults, Self::read)
+    }
+
+    /// Reads its fields, in a body or in an item of a batch.
+    pub(crate) fn read(object: &mut Object<'_>) -> Option<Self> {
+        Some(Self { lease_token: lease_token(object)? })
     }
 }
 
@@ -120,40 +107,25 @@ impl NackRequest {
     /// # Errors
     /// See [`BadRequest`].
     pub fn decode(body: &[u8], faults: Faults) -> Result<Self, BadRequest> {
-        decode(body, faults, |object| {
-            let lease_token = lease_token(object);
-            let error = value::error_text(object);
-            let delay =
-                object.optional("retryDelaySeconds", value::integer_rule(0, DELAY_SECONDS_MAX), |text| {
-                    value::integer(text, 0, DELAY_SECONDS_MAX)
-                });
-            let retry_delay_seconds = delay.and_then(|seconds| DelaySeconds::try_from(seconds).ok());
-            let mode = object.optional("mode", Rule::new("one of fail, fatal, release"), |text| {
-                serde_json::from_str::<NackMode>(text).ok()
-            });
-            let mode = mode.unwrap_or_default();
-            if retry_delay_seconds.is_some() && mode != NackMode::Fail {
-                object.refuse("retryDelaySeconds", &Rule::new("only with mode fail"));
-            }
-            Some(Self { lease_token: lease_token?, error, retry_delay_seconds, mode })
-        })
+        decode(body, faults, Self::read)
     }
-}
 
-impl AckBatchRequest {
-    /// Reads a request's body.
-    ///
-    /// # Errors
-    /// See [`BadRequest`].
-    pub fn decode(body: &[u8], faults: Faults) -> Result<Self, BadRequest> {
-        decode(body, faults, |object| {
-            let items = object.objects("items", BATCH_ITEMS_MAX, |item| {
-                let event_id = item.required("eventId", Rule::new("an event's id"), value::string);
-                let lease_token = lease_token(item);
-                Some(LeaseItem { event_id: event_id?, lease_token: lease_token? })
-            });
-            Some(Self { items: items? })
-        })
+    /// Reads its fields, in a body or in an item of a batch.
+    pub(crate) fn read(object: &mut Object<'_>) -> Option<Self> {
+        let lease_token = lease_token(object);
+        let error = value::error_text(object);
+        let delay = object.optional("retryDelaySeconds", value::integer_rule(0, DELAY_SECONDS_MAX), |text| {
+            value::integer(text, 0, DELAY_SECONDS_MAX)
+        });
+        let retry_delay_seconds = delay.and_then(|seconds| DelaySeconds::try_from(seconds).ok());
+        let mode = object.optional("mode", Rule::new("one of fail, fatal, release"), |text| {
+            serde_json::from_str::<NackMode>(text).ok()
+        });
+        let mode = mode.unwrap_or_default();
+        if retry_delay_seconds.is_some() && mode != NackMode::Fail {
+            object.refuse("retryDelaySeconds", &Rule::new("only with mode fail"));
+        }
+        Some(Self { lease_token: lease_token?, error, retry_delay_seconds, mode })
     }
 }
 
@@ -205,49 +177,6 @@ pub struct NackReply {
     pub replayed: bool,
 }
 
-/// One item of a batch that was taken or refused by itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct AckItem {
-    /// Its place in the request, from 0.
-    pub index: u32,
-    /// The event's id, as it was given.
-    pub event_id: String,
-    /// 0 for success, else an error's code.
-    pub code: u32,
-    /// `ok`, or what went wrong.
-    pub message: String,
-    /// The single call's data.
-    pub data: AckItemData,
-}
-
-/// What stands under `data` of a batch item.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub enum AckItemData {
-    /// It was acked.
-    Acked(AckReply),
-    /// It was refused.
-    Refused(ErrorData),
-}
-
-/// The answer to a batch of acks: all taken (code 0), or some refused (code 20700).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct AckBatchReply {
-    /// `partial_failure` where some were refused; absent otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// How many were refused; absent where none was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failed: Option<u32>,
-    /// An answer for each, in order.
-    pub items: Vec<AckItem>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,16 +194,5 @@ mod tests {
         }
         assert!(nack(r#"{"leaseToken":"t","mode":"retry"}"#).is_err());
         assert!(nack(r#"{"leaseToken":7}"#).is_err());
-    }
-
-    #[test]
-    fn a_batch_of_acks_names_its_items() {
-        let bad = AckBatchRequest::decode(
-            br#"{"items":[{"eventId":"e","leaseToken":"t"},{"eventId":1}]}"#,
-            Faults::default(),
-        );
-        let Err(BadRequest::Invalid(fields)) = bad else { panic!("{bad:?}") };
-        let paths: Vec<_> = fields.iter().map(|fault| fault.path.as_str()).collect();
-        assert_eq!(paths, ["items[1].eventId", "items[1].leaseToken"]);
     }
 }

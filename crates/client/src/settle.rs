@@ -1,14 +1,17 @@
 //! A holder's words on its event: heartbeat, ack, nack.
 //!
-//! Lives here: the three calls, and acks of many leases at once. Not here: when to make them (`docs/consumers.md`).
+//! Lives here: the three calls, each for one lease or for many at once. Not here: when to make them (`docs/consumers.md`).
 
 use std::time::Duration;
 
+use naven_api::lease_batch::{LeaseBatchReply, LeaseBatchRequest, LeaseItem, LeaseItemData, LeaseItemReply};
 use naven_api::settle::{
-    AckBatchReply, AckBatchRequest, AckItem, AckItemData, AckReply, AckRequest, HeartbeatReply,
-    HeartbeatRequest, LeaseItem, NackMode, NackReply, NackRequest,
+    AckReply, AckRequest, HeartbeatReply, HeartbeatRequest, NackMode, NackReply, NackRequest,
 };
 use naven_api::{DelaySeconds, ErrorText, EventId, LeaseSeconds, LeaseToken};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::client::{Call, Client};
 use crate::error::{ApiError, Code, Error};
@@ -28,6 +31,15 @@ impl Nack {
     /// The attempt failed for this reason; retry by the queue's backoff.
     pub fn failed(error: impl Into<String>) -> Self {
         Self { error: Some(error.into()), ..Self::default() }
+    }
+
+    fn request(&self, token: &LeaseToken) -> NackRequest {
+        NackRequest {
+            lease_token: token.clone(),
+            error: self.error.as_deref().map(ErrorText::new),
+            retry_delay_seconds: self.retry_delay,
+            mode: self.mode,
+        }
     }
 }
 
@@ -72,12 +84,51 @@ impl Client {
         &self,
         leases: &[(EventId, LeaseToken)],
     ) -> Result<Vec<Result<AckReply, Error>>, Error> {
-        let item = |(event, token): &(EventId, LeaseToken)| LeaseItem {
-            event_id: event.to_string(),
-            lease_token: token.clone(),
-        };
-        let body = AckBatchRequest { items: leases.iter().map(item).collect() };
-        let reply: AckBatchReply = self.send_items(Call::post(&["leases", "ack"], body)).await?;
+        let words = leases.iter().map(|(event, token)| (*event, AckRequest { lease_token: token.clone() }));
+        self.say_each("ack", words).await
+    }
+
+    /// Says of 1 to 500 events that the work goes on. Each is taken or refused by itself, and answered in
+    /// order.
+    ///
+    /// Cancel safety: as for [`heartbeat`](Self::heartbeat).
+    ///
+    /// # Errors
+    /// What every call may meet. What became of one lease is its own answer, with the errors of
+    /// [`heartbeat`](Self::heartbeat).
+    pub async fn heartbeat_batch(
+        &self,
+        leases: &[(EventId, LeaseToken)],
+        lease: Option<LeaseSeconds>,
+    ) -> Result<Vec<Result<HeartbeatReply, Error>>, Error> {
+        let word = |token: &LeaseToken| HeartbeatRequest { lease_token: token.clone(), lease_seconds: lease };
+        self.say_each("heartbeat", leases.iter().map(|(event, token)| (*event, word(token)))).await
+    }
+
+    /// Says that 1 to 500 events were not finished. Each is taken or refused by itself, and answered in
+    /// order.
+    ///
+    /// Cancel safety: as for [`nack`](Self::nack), for each of them.
+    ///
+    /// # Errors
+    /// What every call may meet. What became of one lease is its own answer, with the errors of
+    /// [`nack`](Self::nack).
+    pub async fn nack_batch(
+        &self,
+        leases: &[(EventId, LeaseToken, Nack)],
+    ) -> Result<Vec<Result<NackReply, Error>>, Error> {
+        let words = leases.iter().map(|(event, token, nack)| (*event, nack.request(token)));
+        self.say_each("nack", words).await
+    }
+
+    async fn say_each<W: Serialize, R: DeserializeOwned>(
+        &self,
+        verb: &str,
+        words: impl Iterator<Item = (EventId, W)>,
+    ) -> Result<Vec<Result<R, Error>>, Error> {
+        let items = words.map(|(event, word)| LeaseItem { event_id: event.to_string(), word }).collect();
+        let body = LeaseBatchRequest { items };
+        let reply: LeaseBatchReply<R> = self.send_items(Call::post(&["leases", verb], body)).await?;
         Ok(reply.items.into_iter().map(outcome).collect())
     }
 
@@ -90,20 +141,14 @@ impl Client {
     /// # Errors
     /// [`Error::is_lease_gone`] where the lease is over, or this token acked the event already.
     pub async fn nack(&self, event: EventId, token: &LeaseToken, nack: &Nack) -> Result<NackReply, Error> {
-        let body = NackRequest {
-            lease_token: token.clone(),
-            error: nack.error.as_deref().map(ErrorText::new),
-            retry_delay_seconds: nack.retry_delay,
-            mode: nack.mode,
-        };
-        self.send(Call::post(&["events", &event.to_string(), "nack"], body)).await
+        self.send(Call::post(&["events", &event.to_string(), "nack"], nack.request(token))).await
     }
 }
 
-fn outcome(item: AckItem) -> Result<AckReply, Error> {
+fn outcome<R>(item: LeaseItemReply<R>) -> Result<R, Error> {
     match item.data {
-        AckItemData::Acked(reply) => Ok(reply),
-        AckItemData::Refused(data) => Err(Error::Api(Box::new(ApiError {
+        LeaseItemData::Taken(reply) => Ok(reply),
+        LeaseItemData::Refused(data) => Err(Error::Api(Box::new(ApiError {
             code: Code::from_number(item.code),
             status: (item.code / 100) as u16,
             message: item.message,

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use naven_client::{
     BulkAnswer, ClaimBatchRequest, ClaimReply, ClaimRequest, Client, DeadDiscardRequest, DeadFilterRequest,
-    DeadRedriveRequest, DelaySeconds, Entries, ErrorCode, Headers, LeaseSeconds, LeaseToken, Nack, NackMode,
-    PublishRequest, QueueCreateRequest, QueueFields, ResetRequest, StartFrom, Unfinished, WaitSeconds, Which,
-    payload,
+    DeadRedriveRequest, DelaySeconds, Entries, Error, ErrorCode, Headers, LeaseSeconds, LeaseToken, Nack,
+    NackMode, PublishRequest, QueueCreateRequest, QueueFields, ResetRequest, StartFrom, Unfinished,
+    WaitSeconds, Which, payload,
 };
 use naven_server::auth::BearerKey;
 use naven_server::{Running, Server, ServerConfig, SystemClock, SystemRandom};
@@ -178,9 +178,15 @@ async fn one_event_goes_to_several_queues() {
     let claims = client.claim_batch("mail", &batch).await.unwrap();
     let mut leases: Vec<_> = claims.into_iter().map(|claim| (claim.event.id, claim.lease_token)).collect();
     leases[1].1 = LeaseToken::new("wrong");
+    let beaten = client.heartbeat_batch(&leases, LeaseSeconds::try_from(900).ok()).await.unwrap();
+    assert!(beaten[0].as_ref().is_ok_and(|reply| reply.lease_expires_at.is_some()));
+    assert!(beaten[1].as_ref().is_err_and(Error::is_lease_gone));
     let acked = client.ack_batch(&leases).await.unwrap();
     assert_eq!(acked[0].as_ref().map(|reply| reply.state.as_str()).ok(), Some("done"));
     assert!(acked[1].as_ref().is_err_and(|error| error.code() == Some(ErrorCode::LeaseLost)));
+    let (id, token) = leases[0].clone();
+    let nacked = client.nack_batch(&[(id, token, Nack::failed("late"))]).await.unwrap();
+    assert!(nacked[0].as_ref().is_err_and(|error| error.code() == Some(ErrorCode::LeaseSettled)));
     let timeline = client.timeline(published.id, Some("mail")).await.unwrap();
     assert_eq!(timeline.items[0].outcome.as_deref(), Some("acked"));
 

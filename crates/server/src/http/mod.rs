@@ -19,6 +19,7 @@ mod group;
 mod health;
 mod host;
 mod key;
+mod lease_batch;
 mod list;
 mod openapi;
 mod operation;

@@ -9,6 +9,8 @@ use std::sync::LazyLock;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
+use naven_api::lease_batch::{LeaseBatchReply, LeaseBatchRequest};
+use naven_api::settle::{AckRequest, HeartbeatRequest, NackRequest};
 use naven_api::{
     ErrorCode, audit, bulk, claim, dead, envelope, event, key, publish, queue, settle, stream, system,
 };
@@ -299,14 +301,18 @@ fn words() -> Vec<Named> {
     add::<claim::ClaimBatchRequest>(&mut all);
     add::<claim::ClaimReply>(&mut all);
     add::<claim::ClaimBatchReply>(&mut all);
-    add::<settle::HeartbeatRequest>(&mut all);
+    add::<HeartbeatRequest>(&mut all);
     add::<settle::HeartbeatReply>(&mut all);
-    add::<settle::AckRequest>(&mut all);
+    add::<AckRequest>(&mut all);
     add::<settle::AckReply>(&mut all);
-    add::<settle::NackRequest>(&mut all);
+    add::<NackRequest>(&mut all);
     add::<settle::NackReply>(&mut all);
-    add::<settle::AckBatchRequest>(&mut all);
-    add::<settle::AckBatchReply>(&mut all);
+    add_as::<LeaseBatchRequest<HeartbeatRequest>>("HeartbeatBatchRequest", &mut all);
+    add_as::<LeaseBatchReply<settle::HeartbeatReply>>("HeartbeatBatchReply", &mut all);
+    add_as::<LeaseBatchRequest<AckRequest>>("AckBatchRequest", &mut all);
+    add_as::<LeaseBatchReply<settle::AckReply>>("AckBatchReply", &mut all);
+    add_as::<LeaseBatchRequest<NackRequest>>("NackBatchRequest", &mut all);
+    add_as::<LeaseBatchReply<settle::NackReply>>("NackBatchReply", &mut all);
     add::<key::KeyCreateRequest>(&mut all);
     add::<key::KeyPatchRequest>(&mut all);
     add::<key::KeyRotateRequest>(&mut all);
@@ -321,6 +327,10 @@ fn words() -> Vec<Named> {
 }
 
 fn add<T: ToSchema>(all: &mut Vec<Named>) {
-    all.push((T::name().into_owned(), T::schema()));
+    add_as::<T>(&T::name(), all);
+}
+
+fn add_as<T: ToSchema>(name: &str, all: &mut Vec<Named>) {
+    all.push((name.to_owned(), T::schema()));
     T::schemas(all);
 }

@@ -10,8 +10,8 @@ use axum::routing::{delete, get, post};
 use naven_api::ErrorCode;
 
 use super::{
-    audit, backup, claim, dead_bulk, dead_letter, docs, event, group, health, key, openapi, operation,
-    publish, queue, settle, stream, system, timeline,
+    audit, backup, claim, dead_bulk, dead_letter, docs, event, group, health, key, lease_batch, openapi,
+    operation, publish, queue, settle, stream, system, timeline,
 };
 use crate::failure::Failure;
 use crate::node::Node;
@@ -48,7 +48,9 @@ pub(super) fn router(node: Arc<Node>) -> Router {
         .route("/v1/streams/{name}/groups/{group}", delete(group::delete))
         .route("/v1/streams/{name}/groups/{group}/reset", post(group::reset))
         .route("/v1/streams/{name}/trim", post(stream::trim))
-        .route("/v1/leases/ack", post(settle::ack_batch))
+        .route("/v1/leases/heartbeat", post(lease_batch::heartbeat))
+        .route("/v1/leases/ack", post(lease_batch::ack))
+        .route("/v1/leases/nack", post(lease_batch::nack))
         .route("/v1/dead-letters", get(dead_letter::of_any))
         .route("/v1/keys", get(key::list).post(key::create))
         .route("/v1/keys/{id}", get(key::get).patch(key::patch).delete(key::delete))

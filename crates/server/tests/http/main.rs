@@ -21,6 +21,7 @@ mod faulty;
 mod field_cases;
 mod idempotency;
 mod keys;
+mod lease_batch;
 mod lease_table;
 mod long_poll;
 mod malformed;
@@ -130,6 +131,7 @@ macro_rules! every_case {
                 a_keys_time_is_over_at_its_moment,
                 calls_are_bounded_but_for_settling,
                 the_servers_own_key_is_changed_in_its_settings;
+            lease_batch: each_lease_of_a_batch_is_judged_by_itself, a_batch_is_taken_in_its_order;
             lease_table: every_cell_that_has_a_verb, no_cell_is_forgotten;
             long_poll:
                 a_waiting_claim_is_woken_by_a_publish,

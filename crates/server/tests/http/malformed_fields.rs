@@ -257,6 +257,28 @@ pub(crate) const BODIES: &[(&str, &str, u64)] = &[
     ("POST /v1/leases/ack", "{\"items\":[{\"eventId\":7,\"leaseToken\":\"t\"}]}", 40_001),
     ("POST /v1/leases/ack", "{\"items\":[{\"eventId\":\"e\",\"leaseToken\":\"t\",\"x\":1}]}", 40_002),
     ("POST /v1/leases/ack", "{\"events\":[]}", 40_002),
+    ("POST /v1/leases/heartbeat", "{\"items\":[]}", 40_001),
+    (
+        "POST /v1/leases/heartbeat",
+        "{\"items\":[{\"eventId\":\"e\",\"leaseToken\":\"t\",\"leaseSeconds\":0}]}",
+        40_001,
+    ),
+    (
+        "POST /v1/leases/heartbeat",
+        "{\"items\":[{\"eventId\":\"e\",\"leaseToken\":\"t\",\"mode\":\"fail\"}]}",
+        40_002,
+    ),
+    ("POST /v1/leases/nack", "[]", 40_001),
+    (
+        "POST /v1/leases/nack",
+        "{\"items\":[{\"eventId\":\"e\",\"leaseToken\":\"t\",\"mode\":\"retry\"}]}",
+        40_001,
+    ),
+    (
+        "POST /v1/leases/nack",
+        "{\"items\":[{\"eventId\":\"e\",\"leaseToken\":\"t\",\"leaseSeconds\":9}]}",
+        40_002,
+    ),
 ];
 
 /// Bodies of a publish that are not text.

@@ -6,8 +6,7 @@
 use naven_api::ErrorCode;
 
 use super::route::{
-    ADMIN, Answers, CONSUME, CURSOR, Data, Kind, LIMIT, Parameter, QUEUE, READ, Route, WITH_PAYLOAD, errors,
-    ok,
+    ADMIN, CONSUME, CURSOR, Data, Kind, LIMIT, Parameter, QUEUE, READ, Route, WITH_PAYLOAD, each, errors, ok,
 };
 
 /// In the order of the contract.
@@ -82,19 +81,32 @@ pub(super) const ROUTES: &[Route] = &[
     },
     Route {
         method: "POST",
+        path: "/v1/leases/heartbeat",
+        summary: "Extend up to 500 leases, each by itself",
+        scope: CONSUME,
+        query: &[],
+        body: Some("HeartbeatBatchRequest"),
+        answers: &each("HeartbeatBatchReply"),
+        errors: errors!(),
+    },
+    Route {
+        method: "POST",
         path: "/v1/leases/ack",
         summary: "Ack up to 500 leases, each by itself",
         scope: CONSUME,
         query: &[],
         body: Some("AckBatchRequest"),
-        answers: &[
-            Answers { status: "200", data: Data::Of("AckBatchReply"), about: "All were taken" },
-            Answers {
-                status: "207",
-                data: Data::Of("AckBatchReply"),
-                about: "20700 partial_failure: each item carries its own code",
-            },
-        ],
+        answers: &each("AckBatchReply"),
+        errors: errors!(),
+    },
+    Route {
+        method: "POST",
+        path: "/v1/leases/nack",
+        summary: "Nack up to 500 leases, each by itself",
+        scope: CONSUME,
+        query: &[],
+        body: Some("NackBatchRequest"),
+        answers: &each("NackBatchReply"),
         errors: errors!(),
     },
     Route {

@@ -21,7 +21,7 @@ pub(in crate::http) fn body(schema: &str) -> Option<&'static str> {
         "NackRequest" => {
             r#"{"leaseToken": "TOKEN", "error": "the mail server is away", "retryDelaySeconds": 30}"#
         }
-        "AckBatchRequest" => {
+        "HeartbeatBatchRequest" | "AckBatchRequest" | "NackBatchRequest" => {
             r#"{"items": [{"eventId": "evt_06e0h8k2r4s6t8v0w2x4y6z8a0", "leaseToken": "TOKEN"}]}"#
         }
         "RedriveRequest" => r#"{"resetAttempts": true}"#,

@@ -111,6 +111,18 @@ pub(super) const fn created(data: Data, about: &'static str) -> [Answers; 1] {
     [Answers { status: "201", data, about }]
 }
 
+/// A batch whose items are taken or refused each by itself.
+pub(super) const fn each(reply: &'static str) -> [Answers; 2] {
+    [
+        Answers { status: "200", data: Data::Of(reply), about: "All were taken" },
+        Answers {
+            status: "207",
+            data: Data::Of(reply),
+            about: "20700 partial_failure: each item carries its own code",
+        },
+    ]
+}
+
 pub(super) const PRODUCE: Option<Need> = Some(Need::Scope(Scope::Produce));
 pub(super) const CONSUME: Option<Need> = Some(Need::Scope(Scope::Consume));
 pub(super) const READ: Option<Need> = Some(Need::Scope(Scope::Read));

@@ -1,0 +1,101 @@
+//! Holders' words on many events at once.
+//!
+//! Lives here: the handlers of the batches of heartbeats, acks and nacks. Not here: those of one event
+//! (`settle.rs`), and whether a lease holds, which the engine's rules say.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use http::StatusCode;
+use naven_api::lease_batch::{LeaseBatchReply, LeaseBatchRequest, LeaseItemData, LeaseItemReply, LeaseWord};
+use naven_api::settle::{AckRequest, HeartbeatRequest, NackRequest};
+use naven_api::{Envelope, ErrorCode, EventId};
+use naven_store::reply::{OpError, Settled};
+use naven_store::txn::{OpKind, Txn};
+use serde::Serialize;
+
+use super::answer::{Answer, Reply, ok};
+use super::body::Sent;
+use super::settle;
+use crate::auth::{Caller, Scope, Thing};
+use crate::failure::Failure;
+use crate::node::Node;
+
+/// `POST /v1/leases/heartbeat`: up to 500 leases end later, each by itself; 207 where any was refused.
+pub(super) async fn heartbeat(State(node): State<Arc<Node>>, caller: Caller, sent: Sent) -> Reply {
+    let op = |event, word: &HeartbeatRequest| settle::beat(event, word.clone());
+    each(&node, &caller, sent, op, settle::beaten).await
+}
+
+/// `POST /v1/leases/ack`: up to 500 events are done, each by itself; 207 where any was refused.
+pub(super) async fn ack(State(node): State<Arc<Node>>, caller: Caller, sent: Sent) -> Reply {
+    let op = |event, word: &AckRequest| settle::finish(event, word.clone());
+    each(&node, &caller, sent, op, settle::acked).await
+}
+
+/// `POST /v1/leases/nack`: up to 500 events failed, failed for good or are given back, each by itself;
+/// 207 where any was refused.
+pub(super) async fn nack(State(node): State<Arc<Node>>, caller: Caller, sent: Sent) -> Reply {
+    let op = |event, word: &NackRequest| settle::fail(event, word.clone());
+    each(&node, &caller, sent, op, settle::nacked).await
+}
+
+/// Takes or refuses each item by itself, in their order and at one point of the engine's.
+async fn each<W: LeaseWord, R: Serialize>(
+    node: &Node,
+    caller: &Caller,
+    sent: Sent,
+    op: impl Fn(EventId, &W) -> OpKind,
+    shown: impl Fn(&Settled) -> R,
+) -> Reply {
+    caller.may(Scope::Consume, Thing::Nothing)?;
+    let request = sent.decode(LeaseBatchRequest::<W>::decode)?;
+    let mut ids: Vec<Option<EventId>> = request.items.iter().map(|item| item.event_id.parse().ok()).collect();
+    for id in &mut ids {
+        if let Some(event) = *id
+            && node.allow_event(caller, event).await.is_err()
+        {
+            *id = None;
+        }
+    }
+    let known = request.items.iter().zip(&ids).filter_map(|(item, id)| Some((item, (*id)?)));
+    let txn = Txn::each(known.map(|(item, id)| op(id, &item.word)));
+    let mut answers =
+        if txn.ops.is_empty() { Vec::new() } else { node.apply_txn(txn).await?.ops }.into_iter();
+    let items: Vec<LeaseItemReply<R>> = (0u32..)
+        .zip(request.items.into_iter().zip(ids))
+        .map(|(index, (item, id))| {
+            let outcome = match id {
+                None => Err(Failure::new(ErrorCode::EventNotFound, "no such event")),
+                Some(_) => {
+                    let answer = answers.next().unwrap_or(Err(OpError::Unknown));
+                    answer.map_err(Failure::from).and_then(settle::word)
+                }
+            };
+            item_reply(index, item.event_id, outcome.map(|settled| shown(&settled)))
+        })
+        .collect();
+    whole(items)
+}
+
+fn item_reply<R>(index: u32, event_id: String, outcome: Result<R, Failure>) -> LeaseItemReply<R> {
+    let (code, message, data) = match outcome {
+        Ok(reply) => (0, "ok".to_owned(), LeaseItemData::Taken(reply)),
+        Err(failure) => {
+            let data = LeaseItemData::Refused(failure.data(None));
+            (failure.code.code(), failure.text, data)
+        }
+    };
+    LeaseItemReply { index, event_id, code, message, data }
+}
+
+fn whole<R: Serialize>(items: Vec<LeaseItemReply<R>>) -> Reply {
+    let failed = items.iter().filter(|item| item.code != 0).count();
+    if failed == 0 {
+        return ok(&LeaseBatchReply { reason: None, failed: None, items });
+    }
+    let code = ErrorCode::PartialFailure;
+    let message = format!("{failed} of {} items failed", items.len());
+    let data = LeaseBatchReply { reason: Some(code.reason().to_owned()), failed: Some(failed as u32), items };
+    Answer::new(StatusCode::MULTI_STATUS, &Envelope { code: code.code(), message, data })
+}
