@@ -202,7 +202,7 @@ fn what_cannot_be_sent_is_a_usage_error() {
         &["claim", "--wait-seconds", "61"],
         &["ack", "not-an-id", "--token", "t"],
         &["ack", "evt_00000000000000000000000000"],
-        &["claim", "--url", "https://h"],
+        &["claim", "--url", "ftp://h"],
         &["claim", "--key", ""],
     ] {
         assert_eq!(command(&naven, args).code, Some(2), "{args:?}");
