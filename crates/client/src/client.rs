@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn an_address_that_cannot_be_served_is_refused_with_its_reason() {
-        for bad in ["127.0.0.1:7480", "https://h", "ftp://h", "http://user:pw@h", ""] {
+        for bad in ["127.0.0.1:7480", "ftp://h", "http://user:pw@h", ""] {
             assert!(matches!(Client::new(bad, "k"), Err(Error::Setup { .. })), "{bad}");
         }
         assert!(matches!(Client::new("http://h", "line\nbreak"), Err(Error::Setup { .. })));
