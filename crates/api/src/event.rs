@@ -96,6 +96,13 @@ pub struct DeliveryReply {
     /// As in an event.
     #[cfg_attr(feature = "openapi", schema(required))]
     pub last_error: Option<String>,
+    /// True while a holder has it that was asked to stop; absent otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub cancel_requested: bool,
+    /// Why an operator called it off; absent where nobody did, or nobody said why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel_reason: Option<String>,
 }
 
 /// Why and how an event died.

@@ -23,6 +23,7 @@ pub mod name;
 pub mod object;
 #[cfg(feature = "openapi")]
 mod openapi;
+pub mod operate;
 pub mod payload;
 pub mod place;
 pub mod publish;

@@ -168,9 +168,9 @@ pub struct AckReply {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NackReply {
-    /// Where the event stands: `retrying`, `dead`, `ready`.
+    /// Where the event stands: `retrying`, `dead`, `ready`; `cancelled` where the holder was asked to stop.
     pub state: String,
-    /// When it is due again; null where it is dead.
+    /// When it is due again; null where it is dead or cancelled.
     #[cfg_attr(feature = "openapi", schema(required))]
     pub next_attempt_at: Option<Timestamp>,
     /// True where the same caller was already told so.

@@ -1,10 +1,11 @@
 //! Events as they are looked at, the dead ones among them.
 //!
-//! Lives here: reading one event or the dead letters of a queue, and redriving. Not here: events in a
+//! Lives here: reading one event or the dead letters of a queue, cancelling and redriving. Not here: events in a
 //! consumer's hands (`claim.rs`).
 
 use naven_api::envelope::List;
 use naven_api::event::{DeadReply, DeliveryReply, RedriveRequest, TimelineReply};
+use naven_api::operate::CancelRequest;
 use naven_api::{EntryId, EventId, Headers, IdempotencyKey, Payload, QueueId, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -114,6 +115,25 @@ impl Client {
         let body = RedriveRequest { reset_attempts: true, queue: queue.map(str::to_owned) };
         let path = ["events", &event.to_string(), "redrive"];
         self.send(Call { once, ..Call::post(&path, body) }).await
+    }
+
+    /// Calls an event off, in `queue` (its name or id), which has to be named where the event is in several.
+    /// What nobody holds is cancelled at once; a holder is asked to stop, with the answer to its next
+    /// heartbeat, and then the event is still `leased` or `held`.
+    ///
+    /// Cancel safety: dropped, it may or may not have been done. Repeated, it answers the same.
+    ///
+    /// # Errors
+    /// `event_not_found`, `queue_not_found`, `wrong_state` where it is done or dead, `invalid_field` where the
+    /// queue has to be named, and what every call may meet.
+    pub async fn cancel(
+        &self,
+        event: EventId,
+        queue: Option<&str>,
+        reason: Option<&str>,
+    ) -> Result<Event, Error> {
+        let body = CancelRequest { reason: reason.map(str::to_owned), queue: queue.map(str::to_owned) };
+        self.send(Call::post(&["events", &event.to_string(), "cancel"], body)).await
     }
 
     /// The last 20 deliveries of an event, newest first: in `queue`, which has to be named where the event

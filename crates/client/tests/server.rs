@@ -64,6 +64,12 @@ async fn an_event_goes_through() {
     assert!(client.ack(claim.event.id, &claim.lease_token).await.unwrap().replayed);
     let done = client.event(claim.event.id).await.unwrap();
     assert_eq!((done.state.as_deref(), done.payload), (Some("done"), None));
+    let finished = client.cancel(claim.event.id, None, None).await.unwrap_err();
+    assert_eq!(finished.code(), Some(ErrorCode::WrongState));
+    let unheld = client.publish("q", &event()).await.unwrap();
+    let cancelled = client.cancel(unheld.id, Some("q"), Some("no use")).await.unwrap();
+    assert_eq!(cancelled.state.as_deref(), Some("cancelled"));
+    assert_eq!(cancelled.deliveries[0].cancel_reason.as_deref(), Some("no use"));
     let late = client.nack(claim.event.id, &claim.lease_token, &Nack::failed("late")).await.unwrap_err();
     assert_eq!(late.code(), Some(ErrorCode::LeaseSettled));
     assert!(late.is_lease_gone());

@@ -117,8 +117,11 @@ pub struct Delivery {
     pub last_error: Option<ErrorText>,
     /// When it was done, dead or cancelled.
     pub over_at: Option<Timestamp>,
-    /// True once an operator asked the holder to stop.
+    /// True once an operator asked the holder to stop: however the hold ends, but by an ack, the
+    /// delivery is cancelled then.
     pub cancel_requested: bool,
+    /// Why an operator called it off, if it was said.
+    pub cancel_reason: Option<ErrorText>,
     /// The last holds of this round, oldest first.
     pub log: Vec<Past>,
 }
@@ -138,6 +141,7 @@ impl Delivery {
             last_error: None,
             over_at: None,
             cancel_requested: false,
+            cancel_reason: None,
             log: Vec::new(),
         }
     }
@@ -159,7 +163,7 @@ impl Delivery {
             Step::Release { by, error } => self.release(*by, error.as_ref(), now, policy),
             Step::GiveBack { by } => self.give_back(*by, now),
             Step::Expire => self.expire(now, policy),
-            Step::Cancel => self.cancel(now),
+            Step::Cancel { reason } => self.cancel(reason.as_ref(), now, policy),
             Step::Break => self.break_hold(now),
             Step::Bury(reason) => self.bury(*reason, now),
             Step::Discard => self.discard(now),
@@ -187,7 +191,7 @@ impl Delivery {
             | Step::Release { by: Bearer::Other, .. }
             | Step::GiveBack { .. }
             | Step::Expire
-            | Step::Cancel
+            | Step::Cancel { .. }
             | Step::Break
             | Step::Bury(_)
             | Step::Discard

@@ -100,6 +100,11 @@ impl Delivery {
         let Some(mut live) = self.live_or_repeated(by, &[Ending::Failed, Ending::Fatal], now, policy)? else {
             return Ok(self.clone());
         };
+        if live.cancel_requested {
+            live.end(State::Cancelled, Ending::Failed, now, None);
+            live.keep_error(failure.error.as_ref());
+            return Ok(live);
+        }
         let used_up = policy.max_attempts.is_some_and(|max| live.attempts >= max);
         if used_up {
             live.end(State::Dead(DeadReason::AttemptsUsedUp), Ending::Failed, now, None);
@@ -129,7 +134,8 @@ impl Delivery {
         let Some(mut live) = self.live_or_repeated(by, &[Ending::Failed, Ending::Fatal], now, policy)? else {
             return Ok(self.clone());
         };
-        live.end(State::Dead(DeadReason::Fatal), Ending::Fatal, now, None);
+        let state = if live.cancel_requested { State::Cancelled } else { State::Dead(DeadReason::Fatal) };
+        live.end(state, Ending::Fatal, now, None);
         live.keep_error(error);
         Ok(live)
     }
@@ -145,7 +151,9 @@ impl Delivery {
             return Ok(self.clone());
         };
         live.attempts = live.attempts.saturating_sub(1);
-        if is_past(policy.expires_at, now) {
+        if live.cancel_requested {
+            live.end(State::Cancelled, Ending::Released, now, None);
+        } else if is_past(policy.expires_at, now) {
             live.end(State::Dead(DeadReason::EventExpired), Ending::Released, now, None);
         } else {
             live.due = now.wall;

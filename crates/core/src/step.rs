@@ -107,7 +107,10 @@ pub enum Step {
     /// The hold's time is over.
     Expire,
     /// An operator asks the holder to stop; what nobody holds is cancelled at once.
-    Cancel,
+    Cancel {
+        /// Why, for people.
+        reason: Option<ErrorText>,
+    },
     /// An operator ends the hold and the delivery now.
     Break,
     /// An operator or the engine ends the delivery, held or not, for this reason.

@@ -3,7 +3,7 @@
 //! Lives here: take, take-over, falling due, expiry, and what operators may do. Not here: what the
 //! holder itself says (`settle.rs`).
 
-use naven_api::Timestamp;
+use naven_api::{ErrorText, Timestamp};
 
 use crate::delivery::{Delivery, Lease, State};
 use crate::now::Now;
@@ -68,10 +68,12 @@ impl Delivery {
                 return Err(Refusal::NotDue);
             }
         }
-        let ends_a_hold = matches!(self.state, State::Leased(_)) || (self.is_held() && !just_id);
+        // A holder that was asked to stop hands nothing on.
+        let ends_a_hold =
+            matches!(self.state, State::Leased(_)) || (self.is_held() && (!just_id || self.cancel_requested));
         let mut taken = if ends_a_hold { self.expired(now, policy) } else { self.clone() };
         if taken.is_over() {
-            // Attempts used up: it is a dead letter now, and the caller passes it over.
+            // Attempts used up, or called off: the caller passes it over.
             return Ok(taken);
         }
         taken = taken.held_anew(Some(consumer.to_owned()), now);
@@ -98,15 +100,34 @@ impl Delivery {
         }
         let mut back = self.clone();
         back.attempts = self.attempts.saturating_sub(1);
-        back.end(State::Ready, Ending::GivenBack, now, Some(self.due));
+        if self.cancel_requested {
+            back.end(State::Cancelled, Ending::GivenBack, now, None);
+        } else {
+            back.end(State::Ready, Ending::GivenBack, now, Some(self.due));
+        }
         Ok(back)
     }
 
-    pub(crate) fn cancel(&self, now: Now) -> Result<Delivery, Refusal> {
+    pub(crate) fn cancel(
+        &self,
+        reason: Option<&ErrorText>,
+        now: Now,
+        policy: &Policy,
+    ) -> Result<Delivery, Refusal> {
         match self.state {
-            State::Ready | State::Retrying => self.break_hold(now),
-            State::Leased(_) | State::Held { .. } => Ok(Delivery { cancel_requested: true, ..self.clone() }),
+            // Asked again, the first reason stands.
+            State::Leased(_) | State::Held { .. } if self.cancel_requested => Ok(self.clone()),
             State::Cancelled => Ok(self.clone()),
+            // Over, recorded or not: nobody is left who could be asked to stop.
+            State::Leased(_) | State::Held { .. } if self.is_overdue(now, policy) => {
+                self.expired(now, policy).cancel(reason, now, policy)
+            }
+            State::Leased(_) | State::Held { .. } => {
+                Ok(Delivery { cancel_requested: true, cancel_reason: reason.cloned(), ..self.clone() })
+            }
+            State::Ready | State::Retrying => {
+                Ok(Delivery { cancel_reason: reason.cloned(), ..self.break_hold(now)? })
+            }
             State::Done | State::Dead(_) => Err(Refusal::WrongState),
         }
     }
@@ -138,6 +159,7 @@ impl Delivery {
             due: now.wall,
             last: None,
             cancel_requested: false,
+            cancel_reason: None,
             over_at: None,
             log: Vec::new(),
             ..self.clone()
@@ -159,12 +181,14 @@ impl Delivery {
         held.fence = self.fence.saturating_add(1);
         held.last = None;
         held.cancel_requested = false;
+        held.cancel_reason = None;
         held.over_at = None;
         past::open(&mut held.log, held.fence, consumer, now.wall);
         held
     }
 
-    /// This delivery with its hold's end counted against it: due again at once, or dead.
+    /// This delivery with its hold's end counted against it: due again at once, or dead, or cancelled
+    /// where an operator asked for that.
     pub(crate) fn expired(&self, now: Now, policy: &Policy) -> Delivery {
         let mut lapsed = self.clone();
         lapsed.expiries = self.expiries.saturating_add(1);
@@ -173,6 +197,7 @@ impl Delivery {
             _ => is_past(policy.expires_at, now).then_some(DeadReason::EventExpired),
         };
         match dead {
+            _ if self.cancel_requested => lapsed.end(State::Cancelled, Ending::Expired, now, None),
             Some(reason) => lapsed.end(State::Dead(reason), Ending::Expired, now, None),
             None => {
                 lapsed.due = now.wall;

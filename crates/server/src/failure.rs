@@ -148,6 +148,10 @@ impl From<Refused> for Failure {
                 "it holds events that are not done: settle them, or delete with ?force=true",
             ),
             Refused::WrongState => (ErrorCode::WrongState, "the event is not in a state that allows this"),
+            Refused::DueForAll => (
+                ErrorCode::WrongState,
+                "the event waits for its time, which is one for all its queues: it cannot be changed in one of them before it is due",
+            ),
             Refused::BadCursor => (ErrorCode::InvalidCursor, "not a cursor that this list gave out"),
             Refused::TooLarge => {
                 (ErrorCode::TooLarge, "the request makes a larger transaction than is taken")

@@ -299,6 +299,10 @@ pub struct DeliveryView {
     pub lease_expires_at: Option<Timestamp>,
     /// Who has it, as it named itself.
     pub consumer: Option<String>,
+    /// True once an operator asked the holder to stop.
+    pub cancel_requested: bool,
+    /// Why an operator called it off, if it was said.
+    pub cancel_reason: Option<String>,
     /// When it was done, dead or cancelled.
     pub settled_at: Option<Timestamp>,
     /// What the last failed attempt said.

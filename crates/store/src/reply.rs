@@ -156,6 +156,8 @@ pub enum Refused {
     NotEmpty,
     /// Not in a state that allows this.
     WrongState,
+    /// It waits for its time, which is one for all its queues: nothing can be done in one of them alone.
+    DueForAll,
     /// A watched stream changed.
     Changed,
     /// A cursor that this list did not give out.

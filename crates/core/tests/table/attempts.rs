@@ -164,7 +164,7 @@ fn what_is_held_or_over_cannot_be_taken() {
         Scene::new().held(1),
         Scene::new().leased().acked(),
         Scene::new().leased().step(fatal(Bearer::Last)),
-        Scene::new().step(Step::Cancel),
+        Scene::new().step(Step::Cancel { reason: None }),
         Scene::new().leased().step(fail(Bearer::Last)),
     ] {
         assert_eq!(scene.would(&take), Err(Refusal::NotDue), "{:?}", scene.delivery.state);

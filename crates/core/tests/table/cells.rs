@@ -27,6 +27,14 @@ const SETTLED: Answer = Answer::No(Refusal::Settled);
 /// The call goes through as by a holder in time.
 const AS_HOLDER: [Answer; 5] =
     [Done(View::Leased), Done(View::Done), Done(View::Retrying), Done(View::Dead), Done(View::Ready)];
+/// The same by a holder that was asked to stop.
+const AS_ASKED: [Answer; 5] = [
+    Done(View::Leased),
+    Done(View::Done),
+    Done(View::Cancelled),
+    Done(View::Cancelled),
+    Done(View::Cancelled),
+];
 const ALL_LOST: [Answer; 5] = [LOST; 5];
 const ALL_EXPIRED: [Answer; 5] = [EXPIRED; 5];
 
@@ -125,7 +133,7 @@ fn a_broken_lease_is_lost() {
 
 #[test]
 fn a_holder_who_was_asked_to_stop_still_holds() {
-    last("cancel requested", &Scene::new().leased().after(1).step(Step::Cancel), AS_HOLDER);
+    last("cancel requested", &Scene::new().leased().after(1).step(Step::Cancel { reason: None }), AS_ASKED);
 }
 
 #[test]

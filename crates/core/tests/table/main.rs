@@ -5,6 +5,7 @@
 //! what needs tokens, queues or several events (the engines' conformance suite).
 
 mod attempts;
+mod cancel;
 mod cells;
 mod grace;
 mod log;

@@ -131,7 +131,7 @@ fn a_take_over_passes_over_what_is_due_later_or_over() {
             Scene::new().leased().failed().after(5),
             Scene::new().leased().acked(),
             Scene::new().failed_to_death(),
-            Scene::new().step(Step::Cancel),
+            Scene::new().step(Step::Cancel { reason: None }),
         ] {
             assert_eq!(scene.would(&take_over(1, just_id)), Err(Refusal::NotDue));
         }

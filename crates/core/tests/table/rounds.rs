@@ -38,7 +38,7 @@ fn only_the_dead_are_redriven() {
         Scene::new().held(1),
         Scene::new().leased().failed(),
         Scene::new().leased().acked(),
-        Scene::new().step(Step::Cancel),
+        Scene::new().step(Step::Cancel { reason: None }),
     ] {
         assert_eq!(scene.would(&REDRIVE), Err(Refusal::WrongState), "{:?}", scene.delivery.state);
     }
@@ -66,7 +66,7 @@ fn what_is_over_changes_by_nothing_but_a_redrive() {
     for scene in [
         Scene::new().leased().acked(),
         Scene::new().failed_to_death(),
-        Scene::new().step(Step::Cancel),
+        Scene::new().step(Step::Cancel { reason: None }),
         Scene::new().leased().step(Step::Break),
     ] {
         let over = scene.after(86_400);
@@ -83,7 +83,7 @@ fn what_is_over_changes_by_nothing_but_a_redrive() {
             crate::scene::release(Bearer::Last),
             Step::GiveBack { by: Bearer::Last },
             Step::Expire,
-            Step::Cancel,
+            Step::Cancel { reason: None },
             Step::Break,
             Step::Bury(DeadReason::QueueDeleted),
         ] {
@@ -96,15 +96,15 @@ fn what_is_over_changes_by_nothing_but_a_redrive() {
 #[test]
 fn a_cancel_ends_what_nobody_holds_and_asks_the_holder_of_the_rest() {
     for free in [Scene::new(), Scene::new().leased().failed()] {
-        assert_eq!(free.step(Step::Cancel).delivery.state, State::Cancelled);
+        assert_eq!(free.step(Step::Cancel { reason: None }).delivery.state, State::Cancelled);
     }
-    let asked = Scene::new().leased().step(Step::Cancel);
+    let asked = Scene::new().leased().step(Step::Cancel { reason: None });
     assert!(asked.delivery.cancel_requested && asked.delivery.is_held());
     let beaten = asked.clone().after(1).step(heartbeat(Bearer::Last));
     assert!(beaten.delivery.cancel_requested, "every beat says so");
     assert_eq!(asked.acked().delivery.state, State::Done, "the holder may still finish");
     let over = Scene::new().leased().acked();
-    assert_eq!(over.would(&Step::Cancel), Err(Refusal::WrongState));
+    assert_eq!(over.would(&Step::Cancel { reason: None }), Err(Refusal::WrongState));
 }
 
 #[test]

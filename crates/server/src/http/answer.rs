@@ -44,6 +44,11 @@ pub(super) fn created<T: Serialize>(data: &T) -> Reply {
     Answer::new(StatusCode::CREATED, &Envelope::ok(data))
 }
 
+/// 202 with `data` in the envelope: it was asked for, and is not done yet.
+pub(super) fn accepted<T: Serialize>(data: &T) -> Reply {
+    Answer::new(StatusCode::ACCEPTED, &Envelope::ok(data))
+}
+
 impl Answer {
     pub(super) fn new<T: Serialize>(status: StatusCode, envelope: &Envelope<T>) -> Reply {
         let bytes = serde_json::to_vec(envelope).map_err(|error| Failure::internal(error.to_string()))?;

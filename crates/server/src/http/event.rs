@@ -71,7 +71,7 @@ pub(super) async fn redrive(
 }
 
 /// Names the queues of an event that is in several, so that the caller can choose.
-async fn queue_needed(node: &Node, caller: &Caller, event: EventId) -> Failure {
+pub(super) async fn queue_needed(node: &Node, caller: &Caller, event: EventId) -> Failure {
     match node.event(event, false).await.and_then(|view| seen_by(caller, view)) {
         Ok(view) => {
             let names: Vec<&str> = view.deliveries.iter().map(|delivery| delivery.queue.as_str()).collect();

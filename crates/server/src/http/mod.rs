@@ -4,6 +4,7 @@ mod answer;
 mod audit;
 mod backup;
 mod body;
+mod cancel;
 mod claim;
 mod compress;
 mod condition;

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use naven_api::lease_batch::{LeaseBatchReply, LeaseBatchRequest};
 use naven_api::settle::{AckRequest, HeartbeatRequest, NackRequest};
 use naven_api::{
-    ErrorCode, audit, bulk, claim, dead, envelope, event, key, publish, queue, settle, stream, system,
+    ErrorCode, audit, bulk, claim, dead, envelope, event, key, operate, publish, queue, settle, stream, system,
 };
 use utoipa::ToSchema;
 use utoipa::openapi::extensions::ExtensionsBuilder;
@@ -282,6 +282,7 @@ fn words() -> Vec<Named> {
     add::<publish::PublishBatchRequest>(&mut all);
     add::<event::EventReply>(&mut all);
     add::<event::RedriveRequest>(&mut all);
+    add::<operate::CancelRequest>(&mut all);
     add::<event::TimelineReply>(&mut all);
     add::<dead::DeadLettersReply>(&mut all);
     add::<bulk::DeadRedriveRequest>(&mut all);

@@ -10,7 +10,7 @@ use axum::routing::{delete, get, post};
 use naven_api::ErrorCode;
 
 use super::{
-    audit, backup, claim, dead_bulk, dead_letter, docs, event, group, health, key, lease_batch, openapi,
+    audit, backup, cancel, claim, dead_bulk, dead_letter, docs, event, group, health, key, lease_batch, openapi,
     operation, publish, queue, settle, stream, system, timeline,
 };
 use crate::failure::Failure;
@@ -37,6 +37,7 @@ pub(super) fn router(node: Arc<Node>) -> Router {
         .route("/v1/events/{id}/heartbeat", post(settle::heartbeat))
         .route("/v1/events/{id}/ack", post(settle::ack))
         .route("/v1/events/{id}/nack", post(settle::nack))
+        .route("/v1/events/{id}/cancel", post(cancel::cancel))
         .route("/v1/events/{id}/redrive", post(event::redrive))
         .route("/v1/events/{id}/timeline", get(timeline::timeline))
         .route("/v1/streams", get(stream::list))

@@ -136,6 +136,8 @@ fn delivery(view: &DeliveryView) -> DeliveryReply {
         consumer_id: view.consumer.clone(),
         settled_at: view.settled_at,
         last_error: view.last_error.clone(),
+        cancel_requested: view.cancel_requested && matches!(view.state, View::Leased | View::Held),
+        cancel_reason: view.cancel_reason.clone(),
     }
 }
 

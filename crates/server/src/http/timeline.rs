@@ -49,7 +49,10 @@ pub(super) async fn timeline(
 }
 
 /// The delivery in the queue that is named, or the only one.
-fn delivery<'a>(view: &'a EventView, queue: Option<&str>) -> Result<Option<&'a DeliveryView>, Failure> {
+pub(super) fn delivery<'a>(
+    view: &'a EventView,
+    queue: Option<&str>,
+) -> Result<Option<&'a DeliveryView>, Failure> {
     let Some(text) = queue else {
         return match view.deliveries.as_slice() {
             [] => Ok(None),

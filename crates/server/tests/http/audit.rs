@@ -51,6 +51,13 @@ async fn rows(server: &TestServer) -> Vec<Row> {
             Some(ids),
             "event.discard",
         ),
+        (
+            "POST",
+            "/v1/events/{id}/cancel",
+            format!("/v1/events/{}/cancel", server.publish("q", 1).await),
+            None,
+            "event.cancel",
+        ),
         ("DELETE", "/v1/event-queues/{queue}", "/v1/event-queues/new".into(), None, "queue.delete"),
         (
             "POST",

@@ -13,6 +13,7 @@
 mod access;
 mod audit;
 mod bulk;
+mod cancel;
 mod contract;
 mod dead_letters;
 mod dedupe;
@@ -95,6 +96,11 @@ macro_rules! every_case {
                 those_that_are_named_are_redriven_or_discarded_at_once,
                 a_discarded_dead_letter_is_gone_for_good,
                 an_operation_does_it_in_the_background;
+            cancel:
+                what_nobody_holds_is_cancelled_at_once,
+                a_holder_is_told_with_its_next_heartbeat,
+                however_a_holder_lets_go_its_event_is_cancelled,
+                a_shared_event_is_cancelled_in_the_queue_that_is_named;
             contract:
                 a_queue_changes_under_a_condition,
                 a_queue_is_made_shown_changed_paused_and_deleted,

@@ -130,7 +130,8 @@ impl Drawing {
             87 => Ask::Pause(pick(), self.random.once_in(2)),
             88..90 => Ask::Resume(pick()),
             90..92 => Ask::Delete(pick(), self.random.once_in(3)),
-            92..95 => Ask::Redrive {
+            92 => Ask::Cancel(pick(), self.random.once_in(2).then(pick), self.random.once_in(2)),
+            93..95 => Ask::Redrive {
                 event: pick(),
                 queue: self.random.once_in(2).then(pick),
                 reset_attempts: !self.random.once_in(3),
@@ -138,6 +139,7 @@ impl Drawing {
             95 if self.shares => self.of_stream(),
             95 => Ask::DeleteStream(pick(), self.random.once_in(3)),
             96 if self.random.once_in(2) => Ask::Bury(pick()),
+            96 if self.random.once_in(2) => Ask::Cancel(pick(), Some(pick()), true),
             96 | 98 => Ask::Dead(dead_asks::ask(&self.random)),
             97 => self.of_key(),
             _ => Ask::Look(self.look()),

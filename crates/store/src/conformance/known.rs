@@ -135,7 +135,7 @@ impl Known {
                 OpKind::Settle(Settle { event, proof, step: step.clone() })
             }
             Ask::Patch(..) | Ask::Reset(..) | Ask::Pause(..) | Ask::Resume(_) => self.group(ask, wall),
-            Ask::Redrive { .. } | Ask::Bury(_) => self.admin(ask),
+            Ask::Redrive { .. } | Ask::Cancel(..) | Ask::Bury(_) => self.admin(ask),
             Ask::Dead(ask) => self.dead_op(ask),
             Ask::PutKey(name, over) => {
                 OpKind::Admin(AdminOp::PutKey { record: key(*name, *over, wall), over: *over })
@@ -212,6 +212,11 @@ impl Known {
                 event: self.event(*event),
                 queue: queue.map(|queue| self.queue(queue)),
                 reset_attempts: *reset_attempts,
+            }),
+            Ask::Cancel(event, queue, says_why) => OpKind::Admin(AdminOp::Cancel {
+                event: self.event(*event),
+                queue: queue.map(|queue| self.queue(queue)),
+                reason: says_why.then(|| naven_api::ErrorText::new("no use")),
             }),
             Ask::Bury(hold) => {
                 let held = newest(self.holds.len(), *hold).map(|at| &self.holds[at]);

@@ -128,6 +128,8 @@ pub enum Ask {
         /// True where attempts begin anew.
         reset_attempts: bool,
     },
+    /// Call an event off, in a queue or in its only one, with or without a reason.
+    Cancel(Pick, Option<Pick>, bool),
     /// Give up what somebody holds or held: what nobody ever held no door asks to bury.
     Bury(Pick),
     /// Something of dead letters or operations.

@@ -192,6 +192,15 @@ pub(crate) enum Command {
         /// Which.
         id: OperationId,
     },
+    /// Call an event off.
+    Cancel {
+        /// Which event.
+        event: EventId,
+        /// In which queue.
+        queue: Option<QueueRef>,
+        /// Why.
+        reason: Option<ErrorText>,
+    },
     /// Store a key's record.
     PutKey {
         /// The record.
@@ -275,7 +284,7 @@ impl Command {
             Self::ClaimAs { .. } | Self::DeleteConsumer { .. } => true,
             Self::DeleteEntries { .. } | Self::Redrive { .. } | Self::Bury { .. } => true,
             Self::Discard { .. } | Self::StartOperation { .. } | Self::CancelOperation { .. } => true,
-            Self::PutKey { .. } | Self::DeleteKey { .. } => true,
+            Self::Cancel { .. } | Self::PutKey { .. } | Self::DeleteKey { .. } => true,
         }
     }
 }

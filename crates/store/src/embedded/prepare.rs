@@ -75,6 +75,9 @@ impl Preparer<'_> {
                 Command::Redrive { event, queue, reset_attempts }
             }
             OpKind::Admin(AdminOp::Bury { event, queue, reason }) => Command::Bury { event, queue, reason },
+            OpKind::Admin(AdminOp::Cancel { event, queue, reason }) => {
+                Command::Cancel { event, queue, reason }
+            }
             OpKind::Admin(AdminOp::PutKey { record, over }) => {
                 Command::PutKey { record: Box::new(record), over }
             }

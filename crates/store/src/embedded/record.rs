@@ -52,7 +52,7 @@ fn put_command(enc: &mut Enc, command: &Command) {
             put_claimant(enc, claimant);
             put_said(enc, said);
         }
-        Command::Redrive { .. } | Command::Bury { .. } | Command::Discard { .. } => {
+        Command::Redrive { .. } | Command::Bury { .. } | Command::Discard { .. } | Command::Cancel { .. } => {
             operators::put(enc, command)
         }
         Command::StartOperation { .. } | Command::CancelOperation { .. } => operators::put(enc, command),
@@ -128,8 +128,26 @@ fn get_command(dec: &mut Dec) -> Option<Command> {
             max: dec.u32()?,
             max_bytes: dec.u64()?,
         },
-        9 | 10 | 30..=39 => operators::get(number, dec)?,
+        9 | 10 | 21 | 30..=39 => operators::get(number, dec)?,
         40 => Command::Noted { note: get_note(dec)?, command: Box::new(get_command(dec)?) },
         other => get_managed(dec, other)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use naven_api::ErrorText;
+
+    use super::*;
+
+    #[test]
+    fn a_cancel_comes_back_from_its_bytes() {
+        let event = EventId::from_bits(7);
+        for (queue, reason) in [(None, None), (Some(QueueRef::Name("q".to_owned())), Some("no use"))] {
+            let reason = reason.map(ErrorText::new);
+            let commands = vec![Command::Cancel { event, queue, reason }, Command::Tend { rows: 3 }];
+            let txn = Recorded { commands, all_or_nothing: true };
+            assert_eq!(decode(encode(&txn).into()), Some(txn));
+        }
+    }
 }

@@ -5,6 +5,7 @@
 //! making of tokens. For tests: it keeps nothing over a restart.
 
 mod audit;
+mod cancel;
 mod claim;
 mod consumer;
 mod dead;

@@ -75,7 +75,7 @@ impl World {
         Ok(OpReply::Event(Box::new(view)))
     }
 
-    fn place(&mut self, at: usize, now: Now) {
+    pub(super) fn place(&mut self, at: usize, now: Now) {
         let event = &mut self.events[at];
         let stream = &mut self.streams[event.stream];
         let (last, wall_ms) = (stream.last_place, now.wall.as_ms() as u64);

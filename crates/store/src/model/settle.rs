@@ -36,7 +36,7 @@ impl World {
     }
 
     /// The queue that was named, where it deals with the event, or the only one that does.
-    fn named(&self, at: usize, queue: Option<&QueueRef>) -> Result<usize, OpError> {
+    pub(super) fn named(&self, at: usize, queue: Option<&QueueRef>) -> Result<usize, OpError> {
         let mut dealings: Vec<usize> = self.events[at].dealings.iter().map(|one| one.queue).collect();
         if let Some(queue) = queue {
             let any = self.any(queue)?;
@@ -117,6 +117,9 @@ impl World {
             }
             AdminOp::Bury { event, queue, reason } => (*event, queue, Step::Bury(*reason)),
             AdminOp::Discard { event, queue } => return self.discard(*event, queue, now),
+            AdminOp::Cancel { event, queue, reason } => {
+                return self.cancel(*event, queue.as_ref(), reason.as_ref(), now);
+            }
             AdminOp::PutKey { record, over } => return self.put_key(record, *over),
             AdminOp::DeleteKey { key, revision } => return self.delete_key(*key, *revision),
         };

@@ -177,6 +177,8 @@ impl Queue {
             next_attempt_at: is_to_come.then_some(delivery.due),
             lease_expires_at: holder.and(delivery.ends_at(&policy)).map(|end| now.wall_of(end)),
             consumer: holder.and_then(|past| past.consumer.clone()),
+            cancel_requested: delivery.cancel_requested,
+            cancel_reason: delivery.cancel_reason.as_ref().map(ToString::to_string),
             settled_at: delivery.over_at.or(closed.map(|(at, _)| at)),
             last_error: delivery.last_error.as_ref().map(ToString::to_string),
             dead: dead.or(closed.map(|(_, reason)| reason)),

@@ -4,7 +4,7 @@
 //! ops (the files named after them), looks (`views.rs`).
 
 use naven_api::{EventId, QueueId};
-use naven_core::{LeaseTime, Now, Policy, Step};
+use naven_core::{LeaseTime, Now, Policy, State, Step};
 
 use super::event::{Event, Queue, Stand, Stream};
 use super::once::{Answered, First};
@@ -148,12 +148,16 @@ impl World {
             .collect();
         found.sort_unstable();
         found.truncate(limit);
+        let mut over = Vec::new();
         for &(.., at) in &found {
             let policy = self.queues[queue].policy(&self.events[at]);
             let live = self.events[at].live(queue).expect("it was there a moment ago");
             let next = live.apply(step, now, &policy).expect("it was allowed a moment ago");
-            self.events[at].put(queue, Stand::Live(next));
+            let is_over = next.state == State::Cancelled;
+            over.extend(is_over.then_some(self.events[at].id));
+            self.events[at].put(queue, if is_over { Stand::Over(next) } else { Stand::Live(next) });
         }
+        over.into_iter().for_each(|event| self.release(event));
         found.len()
     }
 }

@@ -3,7 +3,7 @@
 //! Lives here: making, changing and removing them. Not here: what is done with events (`txn.rs`).
 
 use bytes::Bytes;
-use naven_api::{EventId, KeyId, Timestamp};
+use naven_api::{ErrorText, EventId, KeyId, Timestamp};
 use naven_core::DeadReason;
 
 use super::{Place, StreamRef};
@@ -136,6 +136,15 @@ pub enum AdminOp {
         queue: Option<QueueRef>,
         /// Why.
         reason: DeadReason,
+    },
+    /// Call an event off: what nobody holds is cancelled at once, a holder is asked to stop.
+    Cancel {
+        /// Which event.
+        event: EventId,
+        /// In which queue; needed where the event is in several.
+        queue: Option<QueueRef>,
+        /// Why, for people.
+        reason: Option<ErrorText>,
     },
     /// Store a key's record under its name.
     PutKey {

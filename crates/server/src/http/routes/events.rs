@@ -6,7 +6,8 @@
 use naven_api::ErrorCode;
 
 use super::route::{
-    ADMIN, CONSUME, CURSOR, Data, Kind, LIMIT, Parameter, QUEUE, READ, Route, WITH_PAYLOAD, each, errors, ok,
+    ADMIN, Answers, CONSUME, CURSOR, Data, Kind, LIMIT, Parameter, QUEUE, READ, Route, WITH_PAYLOAD, each,
+    errors, ok,
 };
 
 /// In the order of the contract.
@@ -68,6 +69,27 @@ pub(super) const ROUTES: &[Route] = &[
         body: Some("NackRequest"),
         answers: &ok(Data::Of("NackReply"), "Where the event stands"),
         errors: errors!(EventNotFound, LeaseExpired, LeaseLost, LeaseSettled),
+    },
+    Route {
+        method: "POST",
+        path: "/v1/events/{id}/cancel",
+        summary: "Call an event off: at once where nobody holds it, else once its holder lets go",
+        scope: ADMIN,
+        query: &[QUEUE],
+        body: Some("CancelRequest"),
+        answers: &[
+            Answers {
+                status: "200",
+                data: Data::Of("EventReply"),
+                about: "It is cancelled: the event, without its payload",
+            },
+            Answers {
+                status: "202",
+                data: Data::Of("EventReply"),
+                about: "Its holder is asked to stop, with the answer to its next heartbeat",
+            },
+        ],
+        errors: errors!(QueueNotFound, EventNotFound, WrongState),
     },
     Route {
         method: "POST",

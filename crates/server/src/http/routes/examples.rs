@@ -24,6 +24,7 @@ pub(in crate::http) fn body(schema: &str) -> Option<&'static str> {
         "HeartbeatBatchRequest" | "AckBatchRequest" | "NackBatchRequest" => {
             r#"{"items": [{"eventId": "evt_06e0h8k2r4s6t8v0w2x4y6z8a0", "leaseToken": "TOKEN"}]}"#
         }
+        "CancelRequest" => r#"{"reason": "the order was withdrawn"}"#,
         "RedriveRequest" => r#"{"resetAttempts": true}"#,
         "DeadRedriveRequest" => r#"{"filter": {"reason": "attempts_used_up"}, "dryRun": true}"#,
         "DeadDiscardRequest" => r#"{"ids": ["evt_06e0h8k2r4s6t8v0w2x4y6z8a0"]}"#,

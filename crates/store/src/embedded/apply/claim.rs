@@ -39,7 +39,7 @@ struct Pick {
 /// Where a queue finds an event that it may hand out.
 enum Origin {
     /// Among the deliveries that are ready again.
-    Again(Delivery),
+    Again(Box<Delivery>),
     /// In its own lane.
     Lane,
     /// In the stream, above its cursor.
@@ -138,7 +138,7 @@ impl<T: Tables> Context<'_, T> {
             (Some((_, arrival)), _) => {
                 let mut pick = event(arrival, Origin::Stream);
                 let before = self.pointed_delivery(no, pick.placed.n);
-                pick.from = Origin::Again(before);
+                pick.from = Origin::Again(Box::new(before));
                 Some(pick)
             }
             (None, fresh) => fresh,
@@ -199,7 +199,7 @@ impl<T: Tables> Context<'_, T> {
     ) -> Delivery {
         let n = pick.placed.n;
         let fresh = queue.fresh(&pick.row);
-        let before = if let Origin::Again(before) = &pick.from { Some(before) } else { None };
+        let before = if let Origin::Again(before) = &pick.from { Some(&**before) } else { None };
         let ready = before.unwrap_or(&fresh);
         let after = ready.apply(step, self.now, &queue.policy(&pick.row));
         let after = after.expect("a ready delivery can be taken");

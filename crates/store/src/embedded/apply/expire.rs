@@ -68,7 +68,7 @@ impl<T: Tables> Context<'_, T> {
     }
 
     /// Takes an entry above the cursor out of what the queue has still to read.
-    fn set_aside(&mut self, no: QueueNo, queue: &QueueRow, n: EntryNo, progress: &mut Progress) {
+    pub(super) fn set_aside(&mut self, no: QueueNo, queue: &QueueRow, n: EntryNo, progress: &mut Progress) {
         progress.read += 1;
         if self.next_entry(queue.stream, progress.cursor + 1).is_some_and(|(next, _)| next == n) {
             progress.cursor = n.0;

@@ -115,7 +115,7 @@ impl Play {
     }
 
     fn command(&mut self) -> Command {
-        match self.below(27) {
+        match self.below(28) {
             0 | 1 => self.create(),
             2..9 => self.append(),
             9..14 => {
@@ -164,6 +164,10 @@ impl Play {
                 let at = self.below(self.events.len() as u64) as usize;
                 let queue = Some(self.queue());
                 Command::Redrive { event: self.events[at], queue, reset_attempts: true }
+            }
+            27 if !self.events.is_empty() => {
+                let at = self.below(self.events.len() as u64) as usize;
+                Command::Cancel { event: self.events[at], queue: Some(self.queue()), reason: None }
             }
             _ => Command::Tend { rows: 3 },
         }

@@ -5,6 +5,7 @@
 
 mod append;
 mod audit;
+mod cancel;
 mod claim;
 mod consumer;
 mod context;

@@ -4,7 +4,7 @@
 //! events (`claim.rs`); nothing here waits for a timer to be right.
 
 use naven_api::limits::CLAIM_EXPIRES_MAX;
-use naven_core::{LeaseTime, Now, Step};
+use naven_core::{LeaseTime, Now, State, Step};
 
 use super::context::Context;
 use crate::embedded::rows::key::{Arrival, QueueNo, StreamNo};
@@ -49,6 +49,12 @@ impl<T: Tables> Context<'_, T> {
             let after = before.apply(step, self.now, &queue.policy(&row));
             let after = after.expect("the index holds only what is due");
             self.save(no, (n, arrival), Some(&before), &after, progress);
+            if after.state == State::Cancelled {
+                // The queue needs it no more. Its own figures may change on the way.
+                self.put_progress(no, progress);
+                self.release_event(queue.stream, arrival, row);
+                *progress = self.progress(no);
+            }
             moved += 1;
         }
         moved

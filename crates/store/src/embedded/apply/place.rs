@@ -114,7 +114,7 @@ impl<T: Tables> Context<'_, T> {
 }
 
 /// The place after `last` at this wall time: it rises even where the clock does not.
-fn next_place(last: Place, wall: Timestamp) -> Place {
+pub(super) fn next_place(last: Place, wall: Timestamp) -> Place {
     let ms = u64::try_from(wall.as_ms()).unwrap_or(0);
     if ms > last.ms {
         Place { ms, seq: 0 }

@@ -120,6 +120,8 @@ impl<T: Tables> Context<'_, T> {
                 .last()
                 .filter(|_| delivery.is_held())
                 .and_then(|past| past.consumer.clone()),
+            cancel_requested: delivery.cancel_requested,
+            cancel_reason: delivery.cancel_reason.as_ref().map(ToString::to_string),
             settled_at: delivery.over_at,
             last_error: delivery.last_error.as_ref().map(|error| error.as_str().to_owned()),
             dead: match delivery.state {

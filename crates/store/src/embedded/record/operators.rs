@@ -1,11 +1,11 @@
 //! Bytes of what operators do.
 //!
-//! Lives here: the commands on single and on many deliveries (9, 10, 30 to 39). Not here: those on queues,
+//! Lives here: the commands on single and on many deliveries (9, 10, 21, 30 to 39). Not here: those on queues,
 //! streams and keys (`managed.rs`), all others (`record.rs`), and what they do (`apply/`).
 
-use naven_api::{EventId, OperationId};
+use naven_api::{ErrorText, EventId, OperationId};
 
-use super::words::{get_queue, get_reason, put_queue};
+use super::words::{get_queue, get_reason, put_queue, put_text};
 use crate::embedded::command::Command;
 use crate::embedded::rows::codec::{Dec, Enc};
 use crate::embedded::rows::delivery::reason_number;
@@ -19,6 +19,10 @@ pub(super) fn put(enc: &mut Enc, command: &Command) {
         }
         Command::Bury { event, queue, reason } => {
             enc.u8(10).u128(event.bits()).option(queue.as_ref(), put_queue).u8(reason_number(*reason));
+        }
+        Command::Cancel { event, queue, reason } => {
+            enc.u8(21).u128(event.bits()).option(queue.as_ref(), put_queue);
+            put_text(enc, reason.as_ref().map(ErrorText::as_str));
         }
         Command::Discard { event, queue } => put_queue(enc.u8(30).u128(event.bits()), queue),
         Command::StartOperation { id, queue, bulk } => {
@@ -44,6 +48,11 @@ pub(super) fn get(number: u8, dec: &mut Dec) -> Option<Command> {
             event: EventId::from_bits(dec.u128()?),
             queue: dec.option(get_queue)?,
             reason: get_reason(dec)?,
+        },
+        21 => Command::Cancel {
+            event: EventId::from_bits(dec.u128()?),
+            queue: dec.option(get_queue)?,
+            reason: dec.option(Dec::text)?.map(|text| ErrorText::new(&text)),
         },
         30 => Command::Discard { event: EventId::from_bits(dec.u128()?), queue: get_queue(dec)? },
         31 => Command::StartOperation {

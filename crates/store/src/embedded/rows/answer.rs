@@ -170,7 +170,13 @@ fn get_event(dec: &mut Dec) -> Option<EventView> {
 
 fn put_delivery(enc: &mut Enc, view: &DeliveryView) {
     enc.text(&view.queue).u128(view.queue_id.bits());
-    put_view(enc, view.state);
+    // A state is a small number: two bits of its byte say whether it was called off, and why follows.
+    let state = View::ALL.iter().position(|&one| one == view.state).expect("every view is in the list") as u8;
+    let reason = view.cancel_reason.as_deref();
+    enc.u8(state | u8::from(view.cancel_requested) << 6 | u8::from(reason.is_some()) << 7);
+    reason.into_iter().for_each(|reason| {
+        enc.text(reason);
+    });
     enc.u32(view.attempts).u32(view.expiries).u64(view.fence).option(view.max_attempts, |enc, max| {
         enc.u32(max);
     });
@@ -185,10 +191,15 @@ fn put_delivery(enc: &mut Enc, view: &DeliveryView) {
 }
 
 fn get_delivery(dec: &mut Dec) -> Option<DeliveryView> {
+    let (queue, queue_id) = (dec.text()?, QueueId::from_bits(dec.u128()?));
+    let state = dec.u8()?;
+    let cancel_reason = if state & 0x80 > 0 { Some(dec.text()?) } else { None };
     Some(DeliveryView {
-        queue: dec.text()?,
-        queue_id: QueueId::from_bits(dec.u128()?),
-        state: get_view(dec)?,
+        queue,
+        queue_id,
+        state: *View::ALL.get(usize::from(state & 0x3f))?,
+        cancel_requested: state & 0x40 > 0,
+        cancel_reason,
         attempts: dec.u32()?,
         expiries: dec.u32()?,
         fence: dec.u64()?,

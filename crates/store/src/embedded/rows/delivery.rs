@@ -20,7 +20,13 @@ pub(crate) fn encode(arrival: Arrival, delivery: &Delivery) -> Bytes {
     enc.option(delivery.last_error.as_ref(), |enc, error| {
         enc.text(error.as_str());
     });
-    enc.option(delivery.over_at, put_time).flag(delivery.cancel_requested);
+    enc.option(delivery.over_at, put_time);
+    // One byte, as for a plain flag; a reason follows where there is one.
+    let reason = delivery.cancel_reason.as_ref();
+    enc.u8(u8::from(delivery.cancel_requested) | u8::from(reason.is_some()) << 1);
+    reason.into_iter().for_each(|reason| {
+        enc.text(reason.as_str());
+    });
     enc.list(&delivery.log, put_past);
     enc.done()
 }
@@ -29,7 +35,7 @@ pub(crate) fn encode(arrival: Arrival, delivery: &Delivery) -> Bytes {
 pub(crate) fn decode(bytes: Bytes) -> Option<(Arrival, Delivery)> {
     let mut dec = Dec(bytes);
     let arrival = Arrival(dec.u64()?);
-    let delivery = Delivery {
+    let mut delivery = Delivery {
         state: get_state(&mut dec)?,
         round: dec.u32()?,
         fence: dec.u64()?,
@@ -40,9 +46,16 @@ pub(crate) fn decode(bytes: Bytes) -> Option<(Arrival, Delivery)> {
         last: dec.option(get_outcome)?,
         last_error: dec.option(Dec::text)?.map(|text| ErrorText::new(&text)),
         over_at: dec.option(get_time)?,
-        cancel_requested: dec.flag()?,
-        log: dec.list(get_past)?,
+        cancel_requested: false,
+        cancel_reason: None,
+        log: Vec::new(),
     };
+    let cancel = dec.u8().filter(|cancel| *cancel < 4)?;
+    delivery.cancel_requested = cancel & 1 == 1;
+    if cancel & 2 == 2 {
+        delivery.cancel_reason = Some(ErrorText::new(&dec.text()?));
+    }
+    delivery.log = dec.list(get_past)?;
     dec.end((arrival, delivery))
 }
 
@@ -175,7 +188,12 @@ mod tests {
             }
             (delivery.last_error, delivery.over_at) =
                 (Some(ErrorText::new("é\0")), Some(Timestamp::from_ms(3)));
-            assert_eq!(row(&delivery), Some((Arrival(5), delivery)));
+            assert_eq!(row(&delivery), Some((Arrival(5), delivery.clone())));
+            for (asked, reason) in [(true, None), (true, Some("stop")), (false, Some("stop"))] {
+                delivery.cancel_requested = asked;
+                delivery.cancel_reason = reason.map(ErrorText::new);
+                assert_eq!(row(&delivery), Some((Arrival(5), delivery.clone())));
+            }
         }
     }
 }

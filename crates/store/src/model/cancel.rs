@@ -1,0 +1,51 @@
+//! Cancelling in the model.
+//!
+//! Lives here: cancelling one event in one queue. Not here: what becomes of a delivery (`naven-core`).
+
+use naven_api::limits::PLACES_PER_OP_MAX;
+use naven_api::{ErrorText, EventId};
+use naven_core::{Now, Step};
+
+use super::world::{Answer, World};
+use crate::queue::QueueRef;
+use crate::reply::{OpReply, Refused};
+
+impl World {
+    pub(super) fn cancel(
+        &mut self,
+        event: EventId,
+        queue: Option<&QueueRef>,
+        reason: Option<&ErrorText>,
+        now: Now,
+    ) -> Answer {
+        let at = self.find(event)?;
+        let queue = self.named(at, queue)?;
+        if !self.queues[queue].is_open() {
+            return Err(Refused::WrongState.into());
+        }
+        if self.events[at].placed.is_none() {
+            self.place_due(self.events[at].stream, now, PLACES_PER_OP_MAX);
+        }
+        let event = &self.events[at];
+        let waits = event.placed.is_none();
+        if waits && event.dealings.len() > 1 {
+            return Err(Refused::DueForAll.into());
+        }
+        let row = &self.queues[queue];
+        let before = event.delivery(queue).cloned();
+        let step = Step::Cancel { reason: reason.cloned() };
+        let next =
+            before.clone().unwrap_or_else(|| row.fresh(event)).apply(&step, now, &row.policy(event))?;
+        if waits {
+            // It takes a place that nobody will see, and is the one queue's own from now on.
+            self.events[at].only = Some(queue);
+            self.place(at, now);
+        }
+        let id = self.events[at].id;
+        if before.as_ref() != Some(&next) {
+            self.save(queue, at, next);
+        }
+        let view = self.event_view(&self.events[self.find(id)?], false, now);
+        Ok(OpReply::Event(Box::new(view)))
+    }
+}
