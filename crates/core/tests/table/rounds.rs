@@ -52,7 +52,7 @@ fn only_the_dead_are_discarded_and_stay_dead() {
         Scene::new().held(1),
         Scene::new().leased().failed(),
         Scene::new().leased().acked(),
-        Scene::new().step(Step::Cancel),
+        Scene::new().step(Step::Cancel { reason: None }),
     ] {
         assert_eq!(scene.would(&Step::Discard), Err(Refusal::WrongState), "{:?}", scene.delivery.state);
     }

@@ -12,7 +12,8 @@ use bytes::Bytes;
 use naven_api::lease_batch::{LeaseBatchReply, LeaseBatchRequest};
 use naven_api::settle::{AckRequest, HeartbeatRequest, NackRequest};
 use naven_api::{
-    ErrorCode, audit, bulk, claim, dead, envelope, event, key, operate, publish, queue, settle, stream, system,
+    ErrorCode, audit, bulk, claim, dead, envelope, event, key, operate, publish, queue, settle, stream,
+    system,
 };
 use utoipa::ToSchema;
 use utoipa::openapi::extensions::ExtensionsBuilder;

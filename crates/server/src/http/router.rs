@@ -10,8 +10,8 @@ use axum::routing::{delete, get, post};
 use naven_api::ErrorCode;
 
 use super::{
-    audit, backup, cancel, claim, dead_bulk, dead_letter, docs, event, group, health, key, lease_batch, openapi,
-    operation, publish, queue, settle, stream, system, timeline,
+    audit, backup, cancel, claim, dead_bulk, dead_letter, docs, event, group, health, key, lease_batch,
+    openapi, operation, publish, queue, settle, stream, system, timeline,
 };
 use crate::failure::Failure;
 use crate::node::Node;
