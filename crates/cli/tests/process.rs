@@ -85,7 +85,7 @@ fn a_second_signal_ends_it_at_once() {
     let naven = Start::serve().ready();
     // A request that never ends holds up the graceful stop.
     let mut open = std::net::TcpStream::connect(&naven.http).expect("a connection");
-    let head = "POST /v1/event-queues HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n";
+    let head = "POST /v1/event-queues HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n";
     let head = format!("{head}content-type: application/json\r\nauthorization: Bearer {}\r\n\r\n{{", key());
     std::io::Write::write_all(&mut open, head.as_bytes()).expect("the server reads");
     naven.signal("TERM");
