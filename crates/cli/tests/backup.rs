@@ -228,8 +228,10 @@ fn there_is_one_backup_at_a_time_and_a_client_that_goes_away_makes_room() {
 /// A backup of which a few bytes were taken, and that waits for its client.
 fn begin_slowly(server: &Naven) -> TcpStream {
     let mut stream = TcpStream::connect(&server.http).expect("it listens");
-    let request =
-        format!("GET /v1/system/backup HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\r\n", key());
+    let request = format!(
+        "GET /v1/system/backup HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\r\n",
+        key()
+    );
     stream.write_all(request.as_bytes()).expect("it reads");
     let mut first = [0; 4_096];
     stream.read_exact(&mut first).expect("it begins");

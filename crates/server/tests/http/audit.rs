@@ -13,78 +13,83 @@ use crate::test_server::TestServer;
 type Row = (&'static str, &'static str, String, Option<Value>, &'static str);
 
 async fn rows(server: &TestServer) -> Vec<Row> {
-    let dead = dead_letter(server).await;
-    let ids = json!({ "ids": [dead_letter(server).await] });
-    let key = server.post("/v1/keys", json!({ "name": "w", "scopes": ["read"] })).await.data();
-    let key = format!("/v1/keys/{}", key["id"].as_str().unwrap());
-    let queue = "/v1/event-queues/q".to_owned();
-    let group = "/v1/streams/s/groups/shared".to_owned();
-    vec![
+    let of_events = event_rows(server).await;
+    let of_keys = key_rows(server).await;
+    let queue = "/v1/event-queues/{queue}";
+    let new = Some(json!({ "name": "new" }));
+    let changes = Some(json!({ "maxAttempts": 3 }));
+    let mut rows = vec![
+        ("POST", "/v1/event-queues", "/v1/event-queues".to_owned(), new, "queue.create"),
+        ("PATCH", queue, "/v1/event-queues/q".to_owned(), changes, "queue.patch"),
         (
             "POST",
-            "/v1/event-queues",
-            "/v1/event-queues".into(),
-            Some(json!({ "name": "new" })),
-            "queue.create",
+            "/v1/event-queues/{queue}/pause",
+            "/v1/event-queues/q/pause".to_owned(),
+            None,
+            "queue.pause",
         ),
         (
-            "PATCH",
-            "/v1/event-queues/{queue}",
-            queue.clone(),
-            Some(json!({ "maxAttempts": 3 })),
-            "queue.patch",
+            "POST",
+            "/v1/event-queues/{queue}/resume",
+            "/v1/event-queues/q/resume".to_owned(),
+            None,
+            "queue.resume",
         ),
-        ("POST", "/v1/event-queues/{queue}/pause", format!("{queue}/pause"), None, "queue.pause"),
-        ("POST", "/v1/event-queues/{queue}/resume", format!("{queue}/resume"), None, "queue.resume"),
-        ("POST", "/v1/events/{id}/redrive", format!("/v1/events/{dead}/redrive"), None, "event.redrive"),
+    ];
+    rows.extend(of_events);
+    rows.push(("DELETE", queue, "/v1/event-queues/new".to_owned(), None, "queue.delete"));
+    rows.extend(stream_rows());
+    rows.extend(of_keys);
+    rows
+}
+
+async fn event_rows(server: &TestServer) -> Vec<Row> {
+    let redriven = format!("/v1/events/{}/redrive", dead_letter(server).await);
+    let [to_redrive, to_discard] = [dead_letter(server).await, dead_letter(server).await];
+    let letters = |verb: &str| format!("/v1/event-queues/q/dead-letters/{verb}");
+    let ids = |id: String| Some(json!({ "ids": [id] }));
+    let cancelled = format!("/v1/events/{}/cancel", server.publish("q", 1).await);
+    vec![
+        ("POST", "/v1/events/{id}/redrive", redriven, None, "event.redrive"),
         (
             "POST",
             "/v1/event-queues/{queue}/dead-letters/redrive",
-            format!("{queue}/dead-letters/redrive"),
-            Some(json!({ "ids": [dead_letter(server).await] })),
+            letters("redrive"),
+            ids(to_redrive),
             "event.redrive",
         ),
         (
             "POST",
             "/v1/event-queues/{queue}/dead-letters/discard",
-            format!("{queue}/dead-letters/discard"),
-            Some(ids),
+            letters("discard"),
+            ids(to_discard),
             "event.discard",
         ),
-        (
-            "POST",
-            "/v1/events/{id}/cancel",
-            format!("/v1/events/{}/cancel", server.publish("q", 1).await),
-            None,
-            "event.cancel",
-        ),
-        ("DELETE", "/v1/event-queues/{queue}", "/v1/event-queues/new".into(), None, "queue.delete"),
-        (
-            "POST",
-            "/v1/streams/{name}/groups/{group}/reset",
-            format!("{group}/reset"),
-            Some(json!({ "id": "0-0" })),
-            "queue.reset",
-        ),
-        (
-            "POST",
-            "/v1/streams/{name}/trim",
-            "/v1/streams/s/trim".into(),
-            Some(json!({ "maxLength": 0 })),
-            "stream.trim",
-        ),
-        ("DELETE", "/v1/streams/{name}/groups/{group}", group, None, "queue.delete"),
-        ("DELETE", "/v1/streams/{name}", "/v1/streams/s".into(), None, "stream.delete"),
-        (
-            "POST",
-            "/v1/keys",
-            "/v1/keys".into(),
-            Some(json!({ "name": "k", "scopes": ["read"] })),
-            "key.create",
-        ),
-        ("PATCH", "/v1/keys/{id}", key.clone(), Some(json!({ "rateLimit": 5 })), "key.patch"),
-        ("POST", "/v1/keys/{id}/rotate", format!("{key}/rotate"), None, "key.rotate"),
-        ("DELETE", "/v1/keys/{id}", key, None, "key.delete"),
+        ("POST", "/v1/events/{id}/cancel", cancelled, None, "event.cancel"),
+    ]
+}
+
+fn stream_rows() -> Vec<Row> {
+    let group = "/v1/streams/s/groups/shared";
+    let (to, keep) = (Some(json!({ "id": "0-0" })), Some(json!({ "maxLength": 0 })));
+    vec![
+        ("POST", "/v1/streams/{name}/groups/{group}/reset", format!("{group}/reset"), to, "queue.reset"),
+        ("POST", "/v1/streams/{name}/trim", "/v1/streams/s/trim".to_owned(), keep, "stream.trim"),
+        ("DELETE", "/v1/streams/{name}/groups/{group}", group.to_owned(), None, "queue.delete"),
+        ("DELETE", "/v1/streams/{name}", "/v1/streams/s".to_owned(), None, "stream.delete"),
+    ]
+}
+
+async fn key_rows(server: &TestServer) -> Vec<Row> {
+    let key = |name: &str| json!({ "name": name, "scopes": ["read"] });
+    let made = server.post("/v1/keys", key("w")).await.data();
+    let path = format!("/v1/keys/{}", made["id"].as_str().unwrap());
+    let bound = Some(json!({ "rateLimit": 5 }));
+    vec![
+        ("POST", "/v1/keys", "/v1/keys".to_owned(), Some(key("k")), "key.create"),
+        ("PATCH", "/v1/keys/{id}", path.clone(), bound, "key.patch"),
+        ("POST", "/v1/keys/{id}/rotate", format!("{path}/rotate"), None, "key.rotate"),
+        ("DELETE", "/v1/keys/{id}", path, None, "key.delete"),
     ]
 }
 
