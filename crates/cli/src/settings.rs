@@ -60,7 +60,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, env = "NAVEN_TLS_KEY", value_name = "FILE")]
     tls_key: Option<PathBuf>,
 
-    /// Origins of web pages that may call from browsers, such as https://app.example.com, separated by
+    /// Origins of web pages that may call from browsers, such as `https://app.example.com`, separated by
     /// commas. [default: none]
     #[arg(long, env = "NAVEN_CORS_ORIGINS", value_name = "ORIGINS", value_delimiter = ',')]
     cors_origins: Option<Vec<String>>,
