@@ -99,6 +99,7 @@ pub struct KeyPatchRequest {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct KeyRotateRequest {
     /// How long the secret of before is taken too, in seconds: 0 to 2,592,000, by default 3,600.
+    #[cfg_attr(feature = "openapi", schema(required = false))]
     pub overlap_seconds: u32,
 }
 

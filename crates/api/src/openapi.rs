@@ -41,10 +41,12 @@ schemas! {
         text("op_ and 26 base32 characters").pattern(Some("^op_[0-9a-hjkmnp-tv-z]{26}$"));
     QueueName, "QueueName" =>
         text(QueueName::RULE).pattern(Some("^(?!evq_)[a-z0-9][a-z0-9._-]{0,127}$"));
-    StreamName, "StreamName" => text(StreamName::RULE).min_length(Some(1));
-    DedupeKey, "DedupeKey" => text(DedupeKey::RULE).min_length(Some(1));
-    EntryId, "EntryId" => text(EntryId::RULE).pattern(Some("^[0-9]{1,20}-[0-9]{1,20}$"));
-    StartFrom, "StartFrom" => text(StartFrom::RULE);
+    StreamName, "StreamName" => text(StreamName::RULE)
+        .pattern(Some("^(?!\\.{1,2}$)[^\\u0000-\\u001f\\u007f-\\u009f]{1,512}$"));
+    DedupeKey, "DedupeKey" => text(DedupeKey::RULE).min_length(Some(1)).max_length(Some(255));
+    EntryId, "EntryId" => text(EntryId::RULE).pattern(Some("^([0-9]{1,19}|1[0-7][0-9]{18})-([0-9]{1,19}|1[0-7][0-9]{18})$"));
+    StartFrom, "StartFrom" => text(StartFrom::RULE)
+        .pattern(Some("^(new|start|([0-9]{1,19}|1[0-7][0-9]{18})-([0-9]{1,19}|1[0-7][0-9]{18})|[0-9]{4}-[01][0-9]-[0-3][0-9][Tt ].+)$"));
     ConsumerId, "ConsumerId" => text(ConsumerId::RULE).pattern(Some("^[ -~]{1,128}$"));
     ErrorText, "ErrorText" => text("What went wrong; cut at 8 KiB");
     LeaseToken, "LeaseToken" => text("An opaque secret");
@@ -60,7 +62,9 @@ schemas! {
     Headers, "Headers" => ObjectBuilder::new()
         .schema_type(Type::Object)
         .description(Some("Names and texts that travel with the event: at most 32, each at most 1 KiB"))
-        .additional_properties(Some(ObjectBuilder::new().schema_type(Type::String)));
+        .max_properties(Some(crate::limits::HEADERS_MAX))
+        .property_names(Some(text("A name").min_length(Some(1)).max_length(Some(crate::limits::HEADER_BYTES_MAX))))
+        .additional_properties(Some(text("A text").max_length(Some(crate::limits::HEADER_BYTES_MAX))));
     Backoff, "Backoff" => ObjectBuilder::new()
         .description(Some("initial * factor^(n-1), at most max; then delay * (1 - jitter) + random * delay * jitter"))
         .property("initialSeconds", integer(0, crate::limits::BACKOFF_SECONDS_MAX).build())

@@ -106,7 +106,9 @@ fn one_call(text: &mut String, route: &Route) {
         text.push_str("<table><tr><th>parameter</th><th>is</th><th></th></tr>\n");
         for parameter in route.query {
             let kind = match parameter.kind {
-                Kind::Text => "a text".to_owned(),
+                Kind::Text | Kind::Bounded(_) | Kind::Pattern(_) => "a text".to_owned(),
+                Kind::Words(words) => words.join(", "),
+                Kind::Time => "an RFC 3339 time".to_owned(),
                 Kind::Flag => "true or false".to_owned(),
                 Kind::Integer(min, max) => format!("{min} to {max}"),
             };

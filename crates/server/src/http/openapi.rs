@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::path::{Operation, OperationBuilder, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::RequestBodyBuilder;
-use utoipa::openapi::schema::{Schema, SchemaType, Type};
+use utoipa::openapi::schema::{AdditionalProperties, Schema, SchemaType, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{
     Array, Components, ComponentsBuilder, Content, HttpMethod, InfoBuilder, KnownFormat, ObjectBuilder,
@@ -29,11 +29,16 @@ use utoipa::openapi::{
 
 use super::routes::{Data, Kind, Need, Parameter, Route, every, examples};
 
+mod links;
+mod requests;
+
 const JSON: &str = "application/json";
 const OCTETS: &str = "application/octet-stream";
 const BEARER: &str = "bearer";
 /// The scope that a call needs, for programs.
 const SCOPE: &str = "x-naven-scope";
+/// A queue by its id or name, as bodies and queries name it.
+pub(super) const QUEUE_REF: &str = "^(evq_[0-9a-hjkmnp-tv-z]{26}|(?!evq_)[a-z0-9][a-z0-9._-]{0,127})$";
 
 /// `GET /openapi.json`: the document itself, without an envelope.
 pub(super) async fn document() -> Response {
@@ -99,7 +104,9 @@ fn operation(route: &Route) -> Operation {
         // Every body may be left away where nothing in it is required.
         let mut content = Content::new(Some(Ref::from_schema_name(schema)));
         content.example = examples::body(schema).and_then(|text| serde_json::from_str(text).ok());
-        operation = operation.request_body(Some(RequestBodyBuilder::new().content(JSON, content).build()));
+        let body = RequestBodyBuilder::new().content(JSON, content);
+        let required = requests::needs_a_body(schema).then_some(Required::True);
+        operation = operation.request_body(Some(body.required(required).build()));
     }
     if let Some(need) = route.scope {
         operation = operation.security(SecurityRequirement::new(BEARER, [] as [&str; 0]));
@@ -111,11 +118,12 @@ fn operation(route: &Route) -> Operation {
         }
     }
     for answers in route.answers {
-        let response = ResponseBuilder::new().description(answers.about);
-        operation = operation.response(
-            answers.status,
-            response.content(media_type(&answers.data), Content::new(Some(data(&answers.data)))),
-        );
+        let response = ResponseBuilder::new()
+            .description(answers.about)
+            .content(media_type(&answers.data), Content::new(Some(data(&answers.data))));
+        let links = links::of(route, &answers.data).into_iter();
+        let response = links.fold(response, |response, (name, link)| response.link(name, link));
+        operation = operation.response(answers.status, response);
     }
     for (status, codes) in errors_of(route) {
         let about: Vec<String> = codes.iter().map(ToString::to_string).collect();
@@ -180,8 +188,13 @@ fn idempotency_key() -> ParameterBuilder {
 }
 
 fn query_parameter(parameter: &Parameter) -> ParameterBuilder {
+    let text = || ObjectBuilder::new().schema_type(Type::String);
     let schema = match parameter.kind {
-        Kind::Text => ObjectBuilder::new().schema_type(Type::String),
+        Kind::Text => text(),
+        Kind::Bounded(bytes) => text().min_length(Some(1)).max_length(Some(bytes)),
+        Kind::Words(words) => text().enum_values(Some(words.iter().copied())),
+        Kind::Pattern(pattern) => text().pattern(Some(pattern)),
+        Kind::Time => text().format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime))),
         Kind::Flag => ObjectBuilder::new().schema_type(Type::Boolean),
         Kind::Integer(min, max) => {
             ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(min)).maximum(Some(max))
@@ -253,11 +266,16 @@ fn components() -> Components {
         enveloped_as(Ref::from_schema_name("ErrorCode").into(), Ref::from_schema_name("ErrorData").into());
     ComponentsBuilder::new()
         .security_scheme(BEARER, SecurityScheme::Http(bearer))
-        .schemas_from_iter(words())
-        .schema("ResumeRequest", ObjectBuilder::new().description(Some("No fields")))
+        .schemas_from_iter(requests::closed(words()))
+        .schema("ResumeRequest", no_fields())
         .schema("ErrorCode", error_code())
         .schema("ErrorEnvelope", failed)
         .build()
+}
+
+fn no_fields() -> ObjectBuilder {
+    let none = AdditionalProperties::FreeForm(false);
+    ObjectBuilder::new().description(Some("No fields")).additional_properties(Some(none))
 }
 
 /// Every code, also those that belong to no route: unknown paths and methods.

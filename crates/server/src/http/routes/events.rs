@@ -137,7 +137,12 @@ pub(super) const ROUTES: &[Route] = &[
         summary: "List a queue's dead letters, also of a queue that was deleted",
         scope: READ,
         query: &[
-            Parameter { name: "queueId", about: "The queue's id", kind: Kind::Text, required: true },
+            Parameter {
+                name: "queueId",
+                about: "The queue's id",
+                kind: Kind::Pattern("^evq_[0-9a-hjkmnp-tv-z]{26}$"),
+                required: true,
+            },
             CURSOR,
             LIMIT,
             WITH_PAYLOAD,

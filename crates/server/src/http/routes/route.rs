@@ -3,6 +3,8 @@
 //! Lives here: its shape, and what many routes have in common. Not here: the routes (the files beside).
 
 use naven_api::ErrorCode;
+use naven_api::bulk::REASONS;
+use naven_api::limits::ERROR_FILTER_BYTES_MAX;
 
 use crate::auth::Scope;
 
@@ -41,6 +43,12 @@ pub(in crate::http) struct Parameter {
 /// What a parameter's text reads as.
 pub(in crate::http) enum Kind {
     Text,
+    /// 1 to so many bytes.
+    Bounded(usize),
+    /// One of these.
+    Words(&'static [&'static str]),
+    Pattern(&'static str),
+    Time,
     Integer(u32, u32),
     Flag,
 }
@@ -70,28 +78,38 @@ pub(super) const fn optional(name: &'static str, about: &'static str, kind: Kind
     Parameter { name, about, kind, required: false }
 }
 
-pub(super) const CURSOR: Parameter = optional("cursor", "The nextCursor of the page before", Kind::Text);
+pub(super) const CURSOR: Parameter =
+    optional("cursor", "The nextCursor of the page before", Kind::Pattern("^[0-9a-f]{8,512}$"));
 pub(super) const LIMIT: Parameter = optional("limit", "Most items, by default 50", Kind::Integer(1, 500));
 pub(super) const WITH_PAYLOAD: Parameter =
     optional("includePayload", "Whether payloads are shown", Kind::Flag);
 
 pub(super) const REASON: Parameter =
-    optional("reason", "Only those that died for this, like attempts_used_up", Kind::Text);
-pub(super) const ERROR: Parameter =
-    optional("error", "Only those of this fingerprint, or whose last error contains this", Kind::Text);
+    optional("reason", "Only those that died for this, like attempts_used_up", Kind::Words(&REASONS));
+pub(super) const ERROR: Parameter = optional(
+    "error",
+    "Only those of this fingerprint, or whose last error contains this",
+    Kind::Bounded(ERROR_FILTER_BYTES_MAX),
+);
 pub(super) const DIED_AFTER: Parameter =
-    optional("diedAfter", "Only those that died at this time or later", Kind::Text);
+    optional("diedAfter", "Only those that died at this time or later", Kind::Time);
 pub(super) const DIED_BEFORE: Parameter =
-    optional("diedBefore", "Only those that died before this time", Kind::Text);
-pub(super) const GROUP_BY: Parameter =
-    optional("groupBy", "error: their groups by error, at most limit of them, without a cursor", Kind::Text);
+    optional("diedBefore", "Only those that died before this time", Kind::Time);
+pub(super) const GROUP_BY: Parameter = optional(
+    "groupBy",
+    "error: their groups by error, at most limit of them, without a cursor",
+    Kind::Words(&["error"]),
+);
 
 pub(super) const FORCE: Parameter =
     optional("force", "Whatever it still holds becomes dead letters", Kind::Flag);
 pub(super) const NAME_PREFIX: Parameter =
     optional("namePrefix", "Only names that begin with this", Kind::Text);
-pub(super) const QUEUE: Parameter =
-    optional("queue", "A queue's name or id: needed where the event is in several", Kind::Text);
+pub(super) const QUEUE: Parameter = optional(
+    "queue",
+    "A queue's name or id: needed where the event is in several",
+    Kind::Pattern(crate::http::openapi::QUEUE_REF),
+);
 
 /// A publish: a new event, or the one that was there already.
 pub(super) const PUBLISHED: &[Answers] = &[

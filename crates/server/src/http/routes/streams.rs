@@ -10,10 +10,14 @@ use super::route::{
     WITH_PAYLOAD, created, errors, ok, optional,
 };
 
+/// An entry's id, or a time.
+const PLACE: &str = "^(([0-9]{1,19}|1[0-7][0-9]{18})-([0-9]{1,19}|1[0-7][0-9]{18})\
+                     |[0-9]{4}-[01][0-9]-[0-3][0-9][Tt ].+)$";
+
 const START: Parameter =
-    optional("start", "The first place shown: an entry's id, or an RFC 3339 time", Kind::Text);
+    optional("start", "The first place shown: an entry's id, or an RFC 3339 time", Kind::Pattern(PLACE));
 const END: Parameter =
-    optional("end", "The last place shown: an entry's id, or an RFC 3339 time", Kind::Text);
+    optional("end", "The last place shown: an entry's id, or an RFC 3339 time", Kind::Pattern(PLACE));
 const REVERSE: Parameter = optional("reverse", "Whether the last entry comes first", Kind::Flag);
 
 /// In the order of the contract.
