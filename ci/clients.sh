@@ -13,61 +13,15 @@ shared=${NAVEN_SHARED:-$root/../shared}
 # The server and the clients read variables of this name; what the caller has set is not meant for them.
 for name in "${!NAVEN_@}"; do unset "$name"; done
 
-ready_seconds=30
-stop_seconds=30
-
 fail() {
   echo "clients: $*" >&2
   exit 1
 }
 
-# within SECONDS COMMAND...: asks ten times a second until the command succeeds, or fails at the end.
-within() {
-  local tries=$(($1 * 10))
-  shift
-  until "$@"; do
-    ((tries-- > 0)) || return 1
-    sleep 0.1
-  done
-}
-
-is_ready() { grep -q '^ready ' "$work/stdout" || is_gone; }
-is_gone() { ! kill -0 "$server" 2>/dev/null; }
-
-start_server() {
-  NAVEN_ADMIN_KEY=$key "$naven" serve --data "$work/data" --http 127.0.0.1:0 --redis 127.0.0.1:0 \
-    >"$work/stdout" 2>"$work/stderr" &
-  server=$!
-  within "$ready_seconds" is_ready || fail "the server was not ready within $ready_seconds s"
-  local ready
-  ready=$(grep '^ready ' "$work/stdout") || fail "the server ended before it was ready"
-  [[ $ready =~ ^ready\ http=([^ ]+)\ redis=[^\ ]+\ engine=embedded$ ]] || fail "not the agreed ready line: $ready"
-  url=http://${BASH_REMATCH[1]}
-}
-
-stop_server() {
-  local status=0
-  kill -TERM "$server" || fail "the server was gone before it was told to stop"
-  within "$stop_seconds" is_gone || fail "the server did not stop within $stop_seconds s of SIGTERM"
-  wait "$server" || status=$?
-  server=
-  [ "$status" = 0 ] || fail "the server ended with exit code $status after SIGTERM"
-}
-
-# Whatever ends this script, no server outlives it, and a failure shows what the server had to say.
-clean_up() {
-  local status=$?
-  if [ -n "$server" ]; then kill -KILL "$server" 2>/dev/null || true; fi
-  if [ "$status" != 0 ] && [ -s "$work/stderr" ]; then
-    echo "--- the end of the server's log" >&2
-    tail -n 40 "$work/stderr" >&2
-  fi
-  rm -rf "$work"
-}
+source "$root/ci/server.sh"
 
 new_queue() {
-  curl --silent --show-error --fail-with-body --max-time 10 --header "Authorization: Bearer $key" \
-    --json "{\"name\":\"$1\"}" "$url/v1/event-queues" >"$work/reply" || fail "no queue $1: $(cat "$work/reply")"
+  call event-queues "{\"name\":\"$1\"}" >"$work/reply" || fail "no queue $1: $(cat "$work/reply")"
   node -pe 'JSON.parse(require("fs").readFileSync(0, "utf8")).data.id' <"$work/reply"
 }
 
@@ -96,11 +50,8 @@ if ! [ -d "$shared/clients" ]; then
 fi
 [ -x "$naven" ] || fail "there is no $naven: build it with cargo build --workspace --bins"
 
-server='' url='' failed=()
-mkdir -p "$target"
-work=$(mktemp -d "$target/clients-run.XXXXXX")
-trap clean_up EXIT
-trap 'exit 130' INT TERM
+failed=()
+make_workplace clients
 
 key=$("$naven" key generate)
 start_server
