@@ -182,6 +182,29 @@ fn http_is_said_inside_only() {
 }
 
 #[test]
+fn both_doors_speak_it() {
+    let certificates = Certificates::new();
+    certificates.make("server", "both");
+    let naven = certificates.serve("server.pem", "server.key").args(&["--redis", "127.0.0.1:0"]).ready();
+    let redis = naven.ready.split_whitespace().find_map(|word| word.strip_prefix("redis="));
+    let redis = redis.expect("the ready line names the Redis door");
+    let root = certificates.text("server.pem");
+    for version in ["-tls1_2", "-tls1_3"] {
+        let said = openssl(&["s_client", "-connect", redis, "-CAfile", &root, version, "-quiet", "-ign_eof"]);
+        assert!(String::from_utf8_lossy(&said.stdout).starts_with("-ERR "), "{version}: {said:?}");
+        let seen = String::from_utf8_lossy(&said.stderr).into_owned();
+        assert!(seen.contains("CN") && seen.contains("both"), "{version}: {seen}");
+    }
+    let old = openssl(&["s_client", "-connect", redis, "-tls1_1", "-cipher", "ALL:@SECLEVEL=0"]);
+    assert!(!old.status.success(), "{old:?}");
+    let mut plain = std::net::TcpStream::connect(redis).expect("a connection is taken");
+    plain.write_all(b"PING\r\n").expect("bytes are taken");
+    let mut answer = Vec::new();
+    drop(std::io::Read::read_to_end(&mut plain, &mut answer));
+    assert!(!answer.starts_with(b"-ERR"), "nothing is said plainly: {answer:?}");
+}
+
+#[test]
 fn a_certificate_is_read_again_at_sighup() {
     let files = Certificates::new();
     files.make("server", "one");

@@ -122,7 +122,7 @@ impl Running {
         let door = HttpDoor::new(Arc::clone(&node), http_addr, access);
         tasks.spawn(net::serve_http(http, door, stops.clone(), connections.clone()));
         if let Some(listener) = redis {
-            tasks.spawn(redis::refuse_all(listener, stops.end.clone()));
+            tasks.spawn(redis::refuse_all(listener, node.tls.clone(), stops.end.clone()));
         }
         tasks.spawn(Arc::clone(&node.waits).listen(stop_tasks.clone()));
         tasks.spawn(sweep(Arc::clone(&node.engine), stop_tasks.clone()));
