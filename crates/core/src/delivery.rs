@@ -45,6 +45,21 @@ pub enum State {
     Cancelled,
 }
 
+impl State {
+    /// The state as recorded, whatever the clock says by now.
+    pub const fn view(self) -> View {
+        match self {
+            Self::Ready => View::Ready,
+            Self::Retrying => View::Retrying,
+            Self::Leased(_) => View::Leased,
+            Self::Held { .. } => View::Held,
+            Self::Done => View::Done,
+            Self::Dead(_) => View::Dead,
+            Self::Cancelled => View::Cancelled,
+        }
+    }
+}
+
 /// A state as people see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum View {
@@ -202,16 +217,7 @@ impl Delivery {
     /// The state as people see it at `now`: a retry whose time has come is ready to them, even
     /// where the engine has not recorded that yet.
     pub fn view(&self, now: Now) -> View {
-        match self.state {
-            State::Ready => View::Ready,
-            State::Retrying if self.due <= now.wall => View::Ready,
-            State::Retrying => View::Retrying,
-            State::Leased(_) => View::Leased,
-            State::Held { .. } => View::Held,
-            State::Done => View::Done,
-            State::Dead(_) => View::Dead,
-            State::Cancelled => View::Cancelled,
-        }
+        if self.state == State::Retrying && self.due <= now.wall { View::Ready } else { self.state.view() }
     }
 
     /// True while somebody has it, in time or not.

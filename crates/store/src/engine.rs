@@ -11,6 +11,7 @@ use naven_api::QueueId;
 use tokio::sync::{broadcast, watch};
 
 use crate::backup::{Backup, BackupRefused};
+use crate::feed::Changes;
 use crate::read::{Page, Read};
 use crate::reply::{OpError, TxnReply};
 use crate::txn::Txn;
@@ -40,6 +41,13 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Wake-ups for `waits`. Lossy: they say where to look, never what is there.
     fn hints(&self, waits: WaitSet) -> Hints;
+
+    /// What becomes of deliveries from now on, told once it is durable. Lossy for who does not keep
+    /// up; nothing is told of what a start replays. What ends with its queue, leaves by age or by
+    /// trimming, or begins again with a reset is not told one by one.
+    fn changes(&self) -> Changes {
+        Changes::none()
+    }
 
     /// Does what is due: places scheduled events, makes retries ready, expires leases. Safe at any
     /// time and on all nodes at once. Correctness does not wait for it: it makes things prompt.

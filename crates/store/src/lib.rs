@@ -9,6 +9,7 @@ pub mod clock;
 pub mod conformance;
 pub mod embedded;
 pub mod engine;
+pub mod feed;
 pub mod key;
 pub mod model;
 pub mod queue;
@@ -19,3 +20,4 @@ pub mod txn;
 
 pub use clock::{Clock, Random};
 pub use engine::{BoxFuture, Budget, Caps, Durability, Engine, Health, Hint, Hints, Tended, WaitSet};
+pub use feed::{Change, ChangeKind, Changes, InQueues, Told};

@@ -10,7 +10,8 @@ use naven_store::conformance::play::Scripts;
 use naven_store::model::Model;
 use naven_store::reply::{OpError, OpReply, TxnReply};
 use naven_store::{
-    BoxFuture, Budget, Caps, Clock, Durability, Engine, Health, Hints, Random, Tended, WaitSet, read, txn,
+    BoxFuture, Budget, Caps, Changes, Clock, Durability, Engine, Health, Hints, Random, Tended, WaitSet,
+    read, txn,
 };
 use tokio::sync::watch;
 
@@ -63,6 +64,10 @@ impl Engine for Bent {
 
     fn caps(&self) -> Caps {
         self.model.caps()
+    }
+
+    fn changes(&self) -> Changes {
+        self.model.changes()
     }
 
     fn health(&self) -> watch::Receiver<Health> {

@@ -32,6 +32,8 @@ pub mod expiring;
 #[allow(missing_docs)]
 pub mod fan_out;
 #[allow(missing_docs)]
+pub mod feed;
+#[allow(missing_docs)]
 pub mod give_back;
 #[allow(missing_docs)]
 pub mod hints;

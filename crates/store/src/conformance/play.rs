@@ -13,11 +13,13 @@ use super::bench::{Fresh, runtime};
 use super::clock::ManualClock;
 use super::compare::{difference, plain, plain_page};
 use super::draw::script;
+use super::feed::told_so_far;
 use super::known::Known;
 use super::random::SeededRandom;
 use super::script::Line;
 use crate::clock::{Clock, Random};
 use crate::engine::{Budget, Engine};
+use crate::feed::Changes;
 use crate::read::{DeadRead, Page, Read};
 use crate::reply::OpError;
 use crate::txn::Txn;
@@ -123,6 +125,7 @@ struct Player<'a> {
     runtime: &'a Runtime,
     clock: Arc<ManualClock>,
     engines: [Arc<dyn Engine>; 2],
+    feeds: [Changes; 2],
     known: Known,
     _guards: [Box<dyn Any + Send>; 2],
 }
@@ -138,14 +141,15 @@ impl<'a> Player<'a> {
             (fresh.engine, fresh.guard)
         };
         let [(subject, guard), (model, other_guard)] = factories.map(make);
+        let feeds = [subject.changes(), model.changes()];
         let (engines, known) = ([subject, model], Known::default());
-        Self { runtime, clock, engines, known, _guards: [guard, other_guard] }
+        Self { runtime, clock, engines, feeds, known, _guards: [guard, other_guard] }
     }
 
     /// What the first line that differs got, if any does.
     fn play(mut self, lines: &[Line]) -> Option<String> {
         let different = lines.iter().enumerate().find_map(|(at, line)| {
-            let what = self.line(line)?;
+            let what = self.line(line).or_else(|| self.told())?;
             Some(format!("line {at} of {}: {line:?}\n{what}", lines.len()))
         });
         let different = different.or_else(|| {
@@ -185,6 +189,17 @@ impl<'a> Player<'a> {
                 difference(&plain(ours), &plain(right))
             }
         }
+    }
+
+    /// What became of deliveries since the last line, in whatever order within it.
+    fn told(&mut self) -> Option<String> {
+        let runtime = self.runtime;
+        let [ours, right] = &mut self.feeds;
+        let [mut ours, mut right] = [ours, right].map(|feed| runtime.block_on(told_so_far(feed)));
+        for told in [&mut ours, &mut right] {
+            told.sort_by_cached_key(|change| format!("{change:?}"));
+        }
+        difference(&ours, &right).map(|what| format!("what was told of it:\n{what}"))
     }
 
     fn read(&self, read: &Read) -> Option<String> {

@@ -152,6 +152,17 @@ macro_rules! conformance {
                 even_who_acked_is_told_that_the_queue_is_gone
                 a_queue_made_again_under_the_name_shares_nothing_with_the_old
             }
+            feed {
+                a_life_is_told_step_by_step
+                what_time_does_is_told_when_it_is_done
+                what_operators_do_is_told
+                what_is_refused_or_undone_is_not_told
+                a_heartbeat_is_no_change_and_a_late_one_brings_the_lease_back
+                an_event_for_many_queues_is_told_once_for_all_of_them
+                only_what_happens_from_now_on_is_told
+                a_slow_listener_learns_that_it_missed_some
+                the_feed_ends_when_the_engine_is_closed
+            }
             give_back {
                 a_give_back_counts_no_attempt_and_keeps_the_due_time
                 what_was_given_back_is_lost_to_the_token

@@ -29,6 +29,7 @@ use super::storage_error::StorageError;
 use crate::backup::{Backup, BackupRefused};
 use crate::clock::{Clock, Random};
 use crate::engine::{BoxFuture, Budget, Caps, Durability, Engine, Health, Hints, Tended, WaitSet};
+use crate::feed::{Changes, Feed};
 use crate::read::{Page, Read};
 use crate::reply::{OpError, TxnReply};
 use crate::token::TokenKey;
@@ -55,6 +56,8 @@ pub struct Embedded {
     places: Arc<Semaphore>,
     /// None once it is closed, so that listeners learn of the end.
     hints: Mutex<Option<broadcast::Sender<QueueId>>>,
+    /// The same.
+    feed: Mutex<Option<Feed>>,
     health: watch::Receiver<Health>,
     disk: Arc<dyn Disk>,
     backups: Running,
@@ -93,6 +96,7 @@ impl Embedded {
         commit.closed().hold_back(room.is_short());
         let (requests, inbox) = mpsc::channel();
         let (hints, _) = broadcast::channel(HINTS_MAX);
+        let feed = Feed::new();
         let (checkpoints, asked) = mpsc::channel();
         let stamp = recovered.last.map_or(cold.applied().wall, |header| header.wall);
         let checkpointer = Checkpointer::new(cold, &commit, Arc::clone(&supply));
@@ -107,7 +111,7 @@ impl Embedded {
             random,
             tokens: token_key(&folder.meta, &folder.secret),
             commit,
-            outlet: Outlet { hints: hints.clone(), requests: requests.clone() },
+            outlet: Outlet { hints: hints.clone(), feed: feed.clone(), requests: requests.clone() },
             failed,
             next: recovered.next_lsn,
             cut_bytes: recovered.cut_bytes,
@@ -122,6 +126,7 @@ impl Embedded {
             requests,
             places: Arc::new(Semaphore::new(WAITING_MAX)),
             hints: Mutex::new(Some(hints)),
+            feed: Mutex::new(Some(feed)),
             health,
             disk,
             backups,
@@ -193,6 +198,11 @@ impl Engine for Embedded {
         Hints::new(from, waits)
     }
 
+    fn changes(&self) -> Changes {
+        let feed = self.feed.lock().unwrap_or_else(PoisonError::into_inner);
+        feed.as_ref().map_or_else(Changes::none, Feed::listen)
+    }
+
     fn tend(&self, budget: Budget) -> BoxFuture<'_, Result<Tended, OpError>> {
         Box::pin(async move {
             self.ask(|reply, permit| Request::Tend { budget, reply, permit })
@@ -227,6 +237,7 @@ impl Engine for Embedded {
                 drop(closed.await);
             }
             drop(self.hints.lock().unwrap_or_else(PoisonError::into_inner).take());
+            drop(self.feed.lock().unwrap_or_else(PoisonError::into_inner).take());
         })
     }
 }

@@ -10,6 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, broadcast, oneshot};
 
 use super::log::Lsn;
 use crate::engine::{Budget, Tended};
+use crate::feed::{Change, Feed};
 use crate::read::{Page, Read};
 use crate::reply::{Grant, OpError, OpReply, TxnReply};
 use crate::txn::{OpKind, Proof, Settle, SettleStep, Txn};
@@ -53,12 +54,15 @@ pub(super) enum Answer {
     },
     /// A queue to be looked at, once what happened in it is durable.
     Hint(QueueId),
+    /// What became of deliveries, once it is durable.
+    Changes(Vec<Change>),
 }
 
 /// Where answers go when they are durable.
 #[derive(Clone)]
 pub(super) struct Outlet {
     pub(super) hints: broadcast::Sender<QueueId>,
+    pub(super) feed: Feed,
     /// Back to the sequencer: leases whose claimer is gone.
     pub(super) requests: mpsc::Sender<Request>,
 }
@@ -66,6 +70,7 @@ pub(super) struct Outlet {
 impl Outlet {
     /// Sends every answer. A caller that is gone gives its leases back.
     pub(super) fn deliver(&self, answers: Vec<Answer>) {
+        self.tell(&answers);
         let mut unclaimed = Vec::new();
         for answer in answers {
             match answer {
@@ -85,6 +90,7 @@ impl Outlet {
                 }
                 // Nobody waits where nobody listens.
                 Answer::Hint(queue) => drop(self.hints.send(queue)),
+                Answer::Changes(_) => {}
             }
         }
         if !unclaimed.is_empty() {
@@ -92,6 +98,20 @@ impl Outlet {
             let back = Request::Submit { txns: vec![Txn::each(unclaimed)], reply, permit: None };
             // Where the sequencer is gone the leases run out by themselves.
             drop(self.requests.send(back));
+        }
+    }
+
+    /// Tells what became of deliveries before anybody is answered: who was answered finds it told.
+    fn tell(&self, answers: &[Answer]) {
+        let changes = answers.iter().filter_map(|answer| match answer {
+            Answer::Changes(changes) => Some(changes.as_slice()),
+            Answer::Txns { .. } | Answer::Page { .. } | Answer::Tended { .. } | Answer::Hint(_) => None,
+        });
+        let changes: Vec<&[Change]> = changes.collect();
+        match changes.as_slice() {
+            [] => {}
+            [one] => self.feed.tell(one),
+            many => self.feed.tell(&many.concat()),
         }
     }
 
@@ -105,7 +125,7 @@ impl Outlet {
                 }
                 Answer::Page { reply, .. } => drop(reply.send(Err(OpError::Unavailable))),
                 Answer::Tended { reply, .. } => drop(reply.send(Err(OpError::Unavailable))),
-                Answer::Hint(_) => {}
+                Answer::Hint(_) | Answer::Changes(_) => {}
             }
         }
     }

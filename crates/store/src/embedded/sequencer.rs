@@ -13,7 +13,7 @@ use std::time::Duration;
 use naven_core::{LeaseTime, Now};
 use tokio::sync::oneshot;
 
-use super::apply::{Context, apply};
+use super::apply::{Context, apply_telling};
 use super::cold::Applied;
 use super::command::{Command, Recorded};
 use super::layered::{Layered, unless_unreadable};
@@ -221,7 +221,8 @@ impl Sequencer {
             let refused = || Err(OpError::Full);
             return (std::iter::repeat_with(refused).take(txn.commands.len()).collect(), (0, false));
         }
-        let applied = apply(&mut self.tables, txn, now, Some(&self.tokens));
+        let tells = self.outlet.feed.is_heard();
+        let applied = apply_telling(&mut self.tables, txn, now, Some(&self.tokens), tells);
         if applied.changed {
             open.count += 1;
             let length = u32::try_from(bytes.len()).expect("records are far below 4 GiB");
@@ -229,6 +230,9 @@ impl Sequencer {
             open.payload.extend_from_slice(&bytes);
         }
         open.answers.extend(applied.hints.into_iter().map(Answer::Hint));
+        if !applied.changes.is_empty() {
+            open.answers.push(Answer::Changes(applied.changes));
+        }
         (applied.replies, applied.tended)
     }
 

@@ -43,6 +43,7 @@ impl World {
         }
         let id = self.events[at].id;
         if before.as_ref() != Some(&next) {
+            self.tell(queue, at, before.as_ref(), &next, now);
             self.save(queue, at, next);
         }
         let view = self.event_view(&self.events[self.find(id)?], false, now);

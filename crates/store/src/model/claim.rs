@@ -76,7 +76,9 @@ impl World {
         }
         let taken = taken.expect("what is ready can be taken");
         row.highest = row.highest.max(taken.fence);
-        event.put(queue, Stand::Live(taken));
+        let before = event.live(queue).cloned();
+        event.put(queue, Stand::Live(taken.clone()));
+        self.tell(queue, at, before.as_ref(), &taken, now);
     }
 
     /// The route to a delivery and its present hold: what its token is made of.

@@ -8,6 +8,7 @@ use naven_core::{ConsumerNo, DeadReason, Now, State, Step};
 
 use super::event::Stand;
 use super::world::{Answer, World};
+use crate::feed::Change;
 use crate::queue::QueueRef;
 use crate::reply::OpReply;
 
@@ -51,7 +52,9 @@ impl World {
             }
             let policy = self.queues[at].policy(event);
             let dead = live.apply(&Step::Bury(DeadReason::ConsumerDeleted), now, &policy);
-            event.put(at, Stand::Live(dead.expect("what is held is not over")));
+            let dead = dead.expect("what is held is not over");
+            self.told.extend(Change::between((self.queues[at].id, event.id), Some(live), &dead, now));
+            event.put(at, Stand::Live(dead));
             held += 1;
         }
         Ok(OpReply::Removed(held))

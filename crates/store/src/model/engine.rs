@@ -12,6 +12,7 @@ use tokio::sync::{broadcast, watch};
 use super::world::World;
 use crate::clock::{Clock, Random};
 use crate::engine::{BoxFuture, Budget, Caps, Durability, Engine, Health, Hints, Tended, WaitSet};
+use crate::feed::{Changes, Feed};
 use crate::read::{Page, Read};
 use crate::reply::{OpError, TxnReply};
 use crate::token::TokenKey;
@@ -28,6 +29,8 @@ pub struct Model {
     world: Mutex<World>,
     /// None once closed.
     hints: Mutex<Option<broadcast::Sender<naven_api::QueueId>>>,
+    /// The same.
+    feed: Mutex<Option<Feed>>,
     health: watch::Sender<Health>,
 }
 
@@ -39,7 +42,8 @@ impl Model {
         let world = Mutex::new(World::new(TokenKey::new(secret, [0; 16], 1)));
         let hints = Mutex::new(Some(broadcast::channel(HINTS_KEPT).0));
         let started_ms = clock.monotonic_ms();
-        Self { clock, random, started_ms, world, hints, health: watch::channel(Health::Well).0 }
+        let feed = Mutex::new(Some(Feed::new()));
+        Self { clock, random, started_ms, world, hints, feed, health: watch::channel(Health::Well).0 }
     }
 
     fn now(&self) -> Now {
@@ -96,6 +100,10 @@ impl Model {
         {
             world.woken.drain(..).for_each(|queue| drop(hints.send(queue)));
         }
+        let told = std::mem::take(&mut world.told);
+        if let Some(feed) = self.feed.lock().ok().and_then(|feed| feed.clone()) {
+            feed.tell(&told);
+        }
     }
 }
 
@@ -111,6 +119,11 @@ impl Engine for Model {
     fn hints(&self, waits: WaitSet) -> Hints {
         let sender = self.hints.lock().ok().and_then(|hints| hints.clone());
         Hints::new(sender.unwrap_or_else(|| broadcast::channel(1).0).subscribe(), waits)
+    }
+
+    fn changes(&self) -> Changes {
+        let feed = self.feed.lock().ok().and_then(|feed| feed.clone());
+        feed.map_or_else(Changes::none, |feed| feed.listen())
     }
 
     fn tend(&self, budget: Budget) -> BoxFuture<'_, Result<Tended, OpError>> {
@@ -140,6 +153,9 @@ impl Engine for Model {
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async move { drop(self.hints.lock().map(|mut hints| hints.take())) })
+        Box::pin(async move {
+            drop(self.hints.lock().map(|mut hints| hints.take()));
+            drop(self.feed.lock().map(|mut feed| feed.take()));
+        })
     }
 }

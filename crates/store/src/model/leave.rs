@@ -8,6 +8,7 @@ use naven_core::{DeadReason, Now, State, Step};
 
 use super::event::{Event, Stand};
 use super::world::{Answer, World};
+use crate::feed::Change;
 use crate::reply::OpReply;
 use crate::txn::{Keep, Place, StreamRef, Trim};
 
@@ -66,6 +67,7 @@ impl World {
             event.may_expire = false;
             expired += 1;
             for (queue, row) in self.queues.iter().enumerate().filter(|(_, row)| row.is_open()) {
+                let live = event.live(queue).cloned();
                 let before = match event.dealing(queue).map(|one| &one.stand) {
                     Some(Stand::Unread) => row.fresh(event),
                     Some(Stand::Live(live)) if matches!(live.state, State::Ready | State::Retrying) => {
@@ -75,6 +77,7 @@ impl World {
                 };
                 let step = Step::Bury(DeadReason::EventExpired);
                 let dead = before.apply(&step, now, &row.policy(event)).expect("nobody holds it");
+                self.told.extend(Change::between((row.id, event.id), live.as_ref(), &dead, now));
                 event.put(queue, Stand::Live(dead));
             }
         }

@@ -130,7 +130,10 @@ impl World {
         let was_done = next.is_ok();
         if let Ok(next) = next {
             match one.bulk {
-                Bulk::Redrive { .. } => self.save(one.queue, found, next),
+                Bulk::Redrive { .. } => {
+                    self.tell(one.queue, found, Some(delivery), &next, now);
+                    self.save(one.queue, found, next);
+                }
                 Bulk::Discard { .. } => self.put_away(one.queue, found, next),
             }
         }

@@ -4,11 +4,12 @@
 
 use naven_api::EventId;
 use naven_api::limits::PLACES_PER_OP_MAX;
-use naven_core::Now;
+use naven_core::{Now, View};
 
 use super::event::{Dealing, Event, Stand};
 use super::once::shown;
 use super::world::{Answer, World};
+use crate::feed::{Change, InQueues};
 use crate::reply::{OpError, OpReply};
 use crate::txn::{Append, Due, Place, Target};
 
@@ -68,6 +69,10 @@ impl World {
             self.place(at, now);
         }
         self.woken.extend(readers.iter().map(|&queue| self.queues[queue].id));
+        self.tell_of(&readers, at, |queues, event| {
+            let to = if due > now.wall { View::Scheduled } else { View::Ready };
+            Change::published(queues, event, to, now)
+        });
         let mut view = self.event_view(&self.events[at], false, now);
         if readers.len() != 1 {
             view.deliveries.clear();
@@ -102,7 +107,27 @@ impl World {
         let mut due: Vec<usize> = self.due_unplaced(stream, now).collect();
         due.sort_by_key(|&at| (self.events[at].due, self.events[at].arrival));
         due.truncate(limit);
-        due.iter().for_each(|&at| self.place(at, now));
+        for &at in &due {
+            self.place(at, now);
+            let event = &self.events[at];
+            if event.due > event.created_at {
+                let readers = event.only.map_or_else(|| self.readers(stream), |only| vec![only]);
+                let readers: Vec<_> =
+                    readers.into_iter().filter(|&queue| self.queues[queue].is_open()).collect();
+                self.tell_of(&readers, at, |queues, event| Change::came_due(queues, event, now));
+            }
+        }
         due.len()
+    }
+
+    /// Notes what happened to an event in each of these queues alike.
+    fn tell_of(&mut self, queues: &[usize], at: usize, change: impl FnOnce(InQueues, EventId) -> Change) {
+        let ids: Vec<_> = queues.iter().map(|&queue| self.queues[queue].id).collect();
+        let queues = match ids.as_slice() {
+            [] => return,
+            [one] => InQueues::One(*one),
+            _ => InQueues::Each(ids.into()),
+        };
+        self.told.push(change(queues, self.events[at].id));
     }
 }

@@ -79,6 +79,7 @@ impl World {
             replayed: before.is_repeat_of(&step),
         };
         if next != before {
+            self.tell(queue, at, Some(&before), &next, now);
             self.save(queue, at, next);
         }
         Ok(OpReply::Settled(settled))
@@ -90,6 +91,8 @@ impl World {
         let live = self.events[at].live(queue).filter(|_| self.queues[queue].is_open());
         let policy = self.queues[queue].policy(&self.events[at]);
         let next = live.ok_or(Refused::WrongState)?.apply(&Step::Discard, now, &policy)?;
+        let before = live.cloned();
+        self.tell(queue, at, before.as_ref(), &next, now);
         self.put_away(queue, at, next);
         Ok(OpReply::Done)
     }
@@ -128,6 +131,8 @@ impl World {
         let live = self.events[at].live(queue).filter(|_| self.queues[queue].is_open());
         let policy = self.queues[queue].policy(&self.events[at]);
         let next = live.ok_or(Refused::WrongState)?.apply(&step, now, &policy)?;
+        let before = live.cloned();
+        self.tell(queue, at, before.as_ref(), &next, now);
         self.save(queue, at, next);
         let view = self.event_view(&self.events[at], false, now);
         Ok(OpReply::Event(Box::new(view)))

@@ -4,12 +4,13 @@
 //! ops (the files named after them), looks (`views.rs`).
 
 use naven_api::{EventId, QueueId};
-use naven_core::{LeaseTime, Now, Policy, State, Step};
+use naven_core::{Delivery, LeaseTime, Now, Policy, State, Step};
 
 use super::event::{Event, Queue, Stand, Stream};
 use super::once::{Answered, First};
 use super::operation::Operation;
 use crate::audit::AuditEntry;
+use crate::feed::Change;
 use crate::key::KeyRecord;
 use crate::queue::QueueRef;
 use crate::reply::{OpError, OpReply, Refused};
@@ -20,6 +21,8 @@ use crate::txn::{DeleteOp, OpKind, StreamRef};
 pub(super) struct World {
     pub(super) version: u64,
     pub(super) woken: Vec<QueueId>,
+    /// What became of deliveries, and was not told yet.
+    pub(super) told: Vec<Change>,
     pub(super) keys: Vec<KeyRecord>,
     /// Oldest first.
     pub(super) audit: Vec<AuditEntry>,
@@ -43,12 +46,13 @@ pub(super) type Answer = Result<OpReply, OpError>;
 impl World {
     pub(super) fn new(token_key: TokenKey) -> Self {
         let (streams, queues, events, keys) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (firsts, answered, woken) = (Vec::new(), Vec::new(), Vec::new());
+        let (firsts, answered, woken, told) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (audit, operations) = (Vec::new(), Vec::new());
         Self {
             version: 0,
             operations,
             woken,
+            told,
             keys,
             audit,
             streams,
@@ -104,6 +108,19 @@ impl World {
         rows - left
     }
 
+    /// Notes what a step made of a delivery, or of what a queue had not read yet.
+    pub(super) fn tell(
+        &mut self,
+        queue: usize,
+        at: usize,
+        before: Option<&Delivery>,
+        next: &Delivery,
+        now: Now,
+    ) {
+        let which = (self.queues[queue].id, self.events[at].id);
+        self.told.extend(Change::between(which, before, next, now));
+    }
+
     /// The queue of this id, deleted or not, or of this name, which a deleted one has no more.
     pub(super) fn any(&self, queue: &QueueRef) -> Result<usize, OpError> {
         let is_it = |one: &Queue| match queue {
@@ -151,8 +168,9 @@ impl World {
         let mut over = Vec::new();
         for &(.., at) in &found {
             let policy = self.queues[queue].policy(&self.events[at]);
-            let live = self.events[at].live(queue).expect("it was there a moment ago");
+            let live = &self.events[at].live(queue).expect("it was there a moment ago").clone();
             let next = live.apply(step, now, &policy).expect("it was allowed a moment ago");
+            self.tell(queue, at, Some(live), &next, now);
             let is_over = next.state == State::Cancelled;
             over.extend(is_over.then_some(self.events[at].id));
             self.events[at].put(queue, if is_over { Stand::Over(next) } else { Stand::Live(next) });

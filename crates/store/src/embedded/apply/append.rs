@@ -8,6 +8,7 @@ use naven_api::limits::PLACES_PER_OP_MAX;
 use super::context::Context;
 use super::dealing::Dealing;
 use super::dedupe::shown;
+use super::telling::For;
 use crate::embedded::rows::body::BodyRow;
 use crate::embedded::rows::key::{self, Arrival, QueueNo, StreamNo};
 use crate::embedded::rows::queue::QueueRow;
@@ -55,6 +56,7 @@ impl<T: Tables> Context<'_, T> {
         };
         let arrival = self.arrive(stream, only, &mut row);
         let mut view = self.bare_event_view(stream, &stream_row, arrival, &row);
+        self.tell_published(stream, sole.as_ref().map_or(For::Readers, For::Queue), view.id, &row);
         if let Some(key) = &append.dedupe {
             self.remember_key(stream, &stream_row, key, (view.id, scheduled_at));
         }

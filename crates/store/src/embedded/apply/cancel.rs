@@ -75,6 +75,7 @@ impl<T: Tables> Context<'_, T> {
             Dealing::Waiting | Dealing::Live(_) | Dealing::Over(_) => {}
         }
         self.save(no, (n, found.arrival), None, &after, &mut progress);
+        self.tell(queue, (found.arrival, &found.row), None, &after);
         self.put_progress(no, &progress);
         self.release_event(found.stream, found.arrival, found.row);
         Ok(())

@@ -217,6 +217,7 @@ impl<T: Tables> Context<'_, T> {
             }
         }
         self.save(no, (n, pick.arrival), before, &after, progress);
+        self.tell(queue, (pick.arrival, &pick.row), before, &after);
         after
     }
 

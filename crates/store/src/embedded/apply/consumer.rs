@@ -124,6 +124,7 @@ impl<T: Tables> Context<'_, T> {
             let dead = before.apply(&step, self.now, &queue.policy(&row));
             let dead = dead.expect("what is held is not over");
             self.save(no, (n, arrival), Some(&before), &dead, &mut progress);
+            self.tell(queue, (arrival, &row), Some(&before), &dead);
             ended += 1;
         }
         if ended > 0 {

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use naven_api::{EventId, QueueId, Timestamp};
 use naven_core::Now;
 
+use super::telling::Telling;
 use crate::embedded::rows::body::{BodyRow, Placed};
 use crate::embedded::rows::key::{self, Arrival, EntryNo, QueueNo, StreamNo};
 use crate::embedded::rows::queue::{Progress, QueueRow};
@@ -34,6 +35,8 @@ pub(crate) struct Context<'a, T> {
     hinted_queues: BTreeSet<QueueId>,
     /// Streams in all of whose queues something may have become claimable.
     hinted_streams: BTreeSet<StreamNo>,
+    /// What became of deliveries; none where nobody listens.
+    pub(super) told: Option<Telling>,
 }
 
 /// An event and where it is kept.
@@ -47,7 +50,14 @@ pub(super) struct Found {
 impl<'a, T: Tables> Context<'a, T> {
     /// The tables at `now`.
     pub(crate) fn new(tables: &'a mut T, now: Now, tokens: Option<&'a TokenKey>) -> Self {
-        Self { tables, now, tokens, hinted_queues: BTreeSet::new(), hinted_streams: BTreeSet::new() }
+        Self {
+            tables,
+            now,
+            tokens,
+            hinted_queues: BTreeSet::new(),
+            hinted_streams: BTreeSet::new(),
+            told: None,
+        }
     }
 
     /// The open queue that `queue` names.

@@ -10,7 +10,7 @@
 use std::ops::ControlFlow;
 
 use bytes::Bytes;
-use naven_core::{Delivery, State, View};
+use naven_core::{Delivery, State};
 
 use super::context::{Context, READABLE};
 use crate::embedded::rows::body::BodyRow;
@@ -145,7 +145,7 @@ impl<T: Tables> Context<'_, T> {
         if let Some(before) = before {
             take_one(progress, before);
         }
-        *progress.counts.of_mut(recorded_view(after.state)) += 1;
+        *progress.counts.of_mut(after.state.view()) += 1;
         progress.fence = progress.fence.max(after.fence);
         let (key, bytes) = (key::counted(queue.0, n.0), delivery::encode(arrival, after));
         if matches!(after.state, State::Done | State::Cancelled) {
@@ -177,21 +177,8 @@ impl<T: Tables> Context<'_, T> {
 
 /// Counts one delivery less in the state in which it was.
 pub(super) fn take_one(progress: &mut Progress, before: &Delivery) {
-    let counted = progress.counts.of_mut(recorded_view(before.state));
+    let counted = progress.counts.of_mut(before.state.view());
     *counted = counted.saturating_sub(1);
-}
-
-/// The state that counts are kept by: as recorded, whatever the clock says by now.
-fn recorded_view(state: State) -> View {
-    match state {
-        State::Ready => View::Ready,
-        State::Retrying => View::Retrying,
-        State::Leased(_) => View::Leased,
-        State::Held { .. } => View::Held,
-        State::Done => View::Done,
-        State::Dead(_) => View::Dead,
-        State::Cancelled => View::Cancelled,
-    }
 }
 
 /// Under which key a delivery is found by time, where it is.

@@ -22,7 +22,8 @@ impl<T: Tables> Context<'_, T> {
         let (Dealing::Live(before), None) = (dealing, queue.closed) else {
             return Err(Refused::WrongState.into());
         };
-        self.put_away(&found, (no, &queue), &before)?;
+        let after = self.put_away(&found, (no, &queue), &before)?;
+        self.tell(&queue, (found.arrival, &found.row), Some(&before), &after);
         Ok(OpReply::Done)
     }
 
@@ -33,7 +34,7 @@ impl<T: Tables> Context<'_, T> {
         found: &Found,
         (no, queue): (QueueNo, &QueueRow),
         before: &Delivery,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Delivery, Refusal> {
         let after = before.apply(&Step::Discard, self.now, &queue.policy(&found.row))?;
         let n = found.row.placed.ok_or(Refusal::WrongState)?.n;
         let mut progress = self.progress(no);
@@ -44,6 +45,6 @@ impl<T: Tables> Context<'_, T> {
         self.tables.put(Table::Outcome, &key::counted(no.0, n.0), row);
         self.tables.put(Table::Over, &key::at_wall(no.0, over, found.arrival), Bytes::new());
         self.release_event(found.stream, found.arrival, found.row.clone());
-        Ok(())
+        Ok(after)
     }
 }

@@ -63,6 +63,7 @@ impl<T: Tables> Context<'_, T> {
         let after = before.as_ref().unwrap_or(&fresh).apply(&step, self.now, &queue.policy(row));
         let after = after.expect("what nobody holds can be given up");
         self.save(no, (n, arrival), before.as_ref(), &after, &mut progress);
+        self.tell(&queue, (arrival, row), before.as_ref(), &after);
         self.put_progress(no, &progress);
         self.hint(queue.id);
     }

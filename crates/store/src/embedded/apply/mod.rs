@@ -34,8 +34,9 @@ mod run;
 mod settle;
 mod start;
 mod streams;
+mod telling;
 mod tend;
 mod view;
 
 pub(crate) use context::Context;
-pub(crate) use run::apply;
+pub(crate) use run::{apply, apply_telling};

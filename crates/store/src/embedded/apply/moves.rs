@@ -49,6 +49,7 @@ impl<T: Tables> Context<'_, T> {
             let after = before.apply(step, self.now, &queue.policy(&row));
             let after = after.expect("the index holds only what is due");
             self.save(no, (n, arrival), Some(&before), &after, progress);
+            self.tell(queue, (arrival, &row), Some(&before), &after);
             if after.state == State::Cancelled {
                 // The queue needs it no more. Its own figures may change on the way.
                 self.put_progress(no, progress);

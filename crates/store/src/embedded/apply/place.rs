@@ -33,6 +33,7 @@ impl<T: Tables> Context<'_, T> {
                 None => head.waiting -= 1,
             }
             self.place(stream, head, arrival, &mut row);
+            self.tell_due(stream, arrival, &row);
             let n = row.placed.map_or(0, |placed| placed.n.0);
             for &(queue, arrivals) in closed.iter().filter(|_| only.is_none()) {
                 // It was scheduled when that queue was deleted, and is its dead letter.

@@ -7,8 +7,10 @@ use naven_core::Now;
 
 use super::claim::Taker;
 use super::context::Context;
+use super::telling::Telling;
 use crate::embedded::command::{Command, Recorded};
 use crate::embedded::tables::{Journaled, Tables};
+use crate::feed::Change;
 use crate::reply::{OpError, OpReply};
 use crate::token::TokenKey;
 
@@ -21,16 +23,29 @@ pub(crate) struct Applied {
     pub(crate) changed: bool,
     /// Queues in which something may have become claimable.
     pub(crate) hints: Vec<QueueId>,
+    /// What became of deliveries, where somebody listens.
+    pub(crate) changes: Vec<Change>,
     /// Rows that a tending moved, and whether more wait.
     pub(crate) tended: (u64, bool),
 }
 
-/// Applies `txn` at `now`, at one point of the order.
+/// Applies `txn` at `now`, at one point of the order. Nobody is told of it.
 pub(crate) fn apply<T: Tables>(
     tables: &mut Journaled<T>,
     txn: &Recorded,
     now: Now,
     tokens: Option<&TokenKey>,
+) -> Applied {
+    apply_telling(tables, txn, now, tokens, false)
+}
+
+/// The same, and says what became of deliveries where it `tells`.
+pub(crate) fn apply_telling<T: Tables>(
+    tables: &mut Journaled<T>,
+    txn: &Recorded,
+    now: Now,
+    tokens: Option<&TokenKey>,
+    tells: bool,
 ) -> Applied {
     let writes = tables.writes();
     let undoable = txn.all_or_nothing && txn.commands.len() > 1;
@@ -38,6 +53,7 @@ pub(crate) fn apply<T: Tables>(
         tables.begin();
     }
     let mut context = Context::new(tables, now, tokens);
+    context.told = tells.then(Telling::default);
     let mut tended = (0, false);
     let mut replies = Vec::with_capacity(txn.commands.len());
     for command in &txn.commands {
@@ -49,16 +65,18 @@ pub(crate) fn apply<T: Tables>(
         }
     }
     let mut hints = context.take_hints();
+    let mut changes = context.take_told();
     if txn.all_or_nothing && replies.last().is_some_and(Result::is_err) {
         if undoable {
             tables.roll_back();
         }
         hints.clear();
+        changes.clear();
         replies = undone(replies, txn.commands.len());
     } else if undoable {
         tables.keep();
     }
-    Applied { replies, changed: tables.writes() != writes, hints, tended }
+    Applied { replies, changed: tables.writes() != writes, hints, changes, tended }
 }
 
 /// The answers of a transaction whose last answer so far is a refusal: it keeps its own, the others

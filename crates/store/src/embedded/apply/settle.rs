@@ -150,6 +150,7 @@ impl<T: Tables> Context<'_, T> {
         let n = found.row.placed.ok_or(Refused::WrongState)?.n;
         let mut progress = self.progress(no);
         self.save(no, (n, found.arrival), Some(before), &after, &mut progress);
+        self.tell(queue, (found.arrival, &found.row), Some(before), &after);
         self.put_progress(no, &progress);
         if matches!(after.state, State::Done | State::Cancelled) {
             self.release_event(found.stream, found.arrival, found.row.clone());
