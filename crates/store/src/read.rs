@@ -13,8 +13,11 @@ use crate::queue::{QueueRef, QueueSettings, StreamSettings};
 use crate::txn::{Body, OperationView, Place, StreamRef};
 
 mod dead;
+mod holders;
 pub use dead::{DeadFilter, DeadGroup, DeadGroups, DeadRead, Matched};
 pub(crate) use dead::{Grouping, SCANS_MAX};
+pub(crate) use holders::Holding;
+pub use holders::{Holder, HolderKind, Holders};
 
 /// One question.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +53,8 @@ pub enum Read {
     },
     /// A question on the dead letters of an open queue.
     Dead(DeadRead),
+    /// Who has deliveries of an open queue, and its Redis consumers.
+    Holders(QueueRef),
     /// One stream.
     Stream(StreamRef),
     /// Streams that are not deleted, newest first.
@@ -119,6 +124,8 @@ pub enum Page {
     DeadGroups(DeadGroups),
     /// How many there are.
     Matched(Matched),
+    /// Who has deliveries.
+    Holders(Holders),
     /// One stream.
     Stream(Box<StreamView>),
     /// Streams.

@@ -52,6 +52,7 @@ pub(super) fn plain_page(page: Page) -> Page {
         | Page::Groups(_)
         | Page::DeadGroups(_)
         | Page::Matched(_)
+        | Page::Holders(_)
         | Page::Operation(_)) => other,
     }
 }

@@ -8,7 +8,7 @@ use naven_api::EventId;
 use naven_core::{DeadReason, View};
 
 use super::bench::{Bench, append, delete, fail, named, redrive};
-use crate::read::{GroupView, Page, Read};
+use crate::read::{GroupView, Holder, HolderKind, Holders, Page, Read};
 use crate::reply::{Grant, OpError, OpReply, Refused, Settled};
 use crate::txn::{Claim, ClaimHold, DeleteOp, Due, OpKind, Proof, Settle, SettleStep, StreamRef, Txn};
 
@@ -225,4 +225,38 @@ pub fn a_group_stands_where_its_last_answered_read_left_it(bench: &Bench) {
         say_in(bench, "mail", *event, SettleStep::Ack).expect("it was held all the time");
     }
     assert_eq!((group(bench).last_delivered, group(bench).pending), (before.last_delivered, 0));
+}
+
+pub fn who_holds_what_is_summed_by_name(bench: &Bench) {
+    bench.queue("mail");
+    bench.publish_some("mail", 8);
+    let began = bench.wall();
+    bench.claim_up_to("mail", 2);
+    bench.after(1);
+    bench.claim_up_to("mail", 1);
+    bench.claimed(Claim { consumer: None, ..super::bench::claim("mail", 1, 5) });
+    assert_eq!(read_as(bench, "mail", "c1", 1).len(), 1);
+    let gone = read_as(bench, "mail", "c2", 1);
+    say_in(bench, "mail", gone[0].event, SettleStep::Ack).expect("it is held");
+    let later = bench.wall();
+    let holder =
+        |kind, name: Option<&str>, held, oldest| Holder { kind, name: name.map(str::to_owned), held, oldest };
+    let redis = [
+        holder(HolderKind::Redis, Some("c1"), 1, Some(later)),
+        holder(HolderKind::Redis, Some("c2"), 0, None),
+    ];
+    let leases = [
+        holder(HolderKind::Http, None, 1, Some(later)),
+        holder(HolderKind::Http, Some("w1"), 3, Some(began)),
+    ];
+    let items = |leases: &[Holder]| [leases, &redis].concat();
+    let read = || bench.read(Read::Holders(named("mail")));
+    let found = |items| Ok(Page::Holders(Holders { items, truncated: false }));
+    assert_eq!(read(), found(items(&leases)));
+    bench.after(5);
+    assert_eq!(read(), found(items(&leases[1..])), "a lease that is over is nobody's, recorded or not");
+    remove(bench, "mail", "c1");
+    remove(bench, "mail", "c2");
+    assert_eq!(read(), found(leases[1..].to_vec()));
+    assert_eq!(bench.read(Read::Holders(named("nowhere"))), Err(Refused::QueueNotFound.into()));
 }

@@ -18,21 +18,21 @@ use crate::txn::{
     Txn,
 };
 
-/// What was told and not heard yet; the listener must have kept up.
-pub(super) async fn told_so_far(feed: &mut Changes) -> Vec<Change> {
+/// What was told and not heard yet; the listener must have kept up. None where the feed is over.
+pub(super) async fn told_so_far(feed: &mut Changes) -> Option<Vec<Change>> {
     let mut heard = Vec::new();
     while let Ok(told) = tokio::time::timeout(Duration::ZERO, feed.next()).await {
         match told {
             Some(Told::Changes(changes)) => heard.extend_from_slice(&changes),
             Some(Told::Missed) => panic!("a listener that keeps up misses nothing"),
-            None => break,
+            None => return None,
         }
     }
-    heard
+    Some(heard)
 }
 
 fn told(bench: &Bench, feed: &mut Changes) -> Vec<Change> {
-    bench.block_on(told_so_far(feed))
+    bench.block_on(told_so_far(feed)).expect("the engine runs")
 }
 
 /// The changes' kinds with the states before and after.

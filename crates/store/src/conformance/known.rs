@@ -272,6 +272,7 @@ impl Known {
         all.push(Read::Operations { cursor: None, limit: 2 });
         all.push(Read::Queues { name_prefix: String::new(), cursor: None, limit: 2 });
         all.extend(queues.clone().map(Read::Queue));
+        all.extend(queues.clone().map(Read::Holders));
         all.extend(queues.map(letters));
         all.push(Read::Streams { name_prefix: Bytes::new(), cursor: None, limit: 2 });
         for name in NAMES.into_iter().chain(STREAMS) {

@@ -195,7 +195,9 @@ impl<'a> Player<'a> {
     fn told(&mut self) -> Option<String> {
         let runtime = self.runtime;
         let [ours, right] = &mut self.feeds;
-        let [mut ours, mut right] = [ours, right].map(|feed| runtime.block_on(told_so_far(feed)));
+        let told = [ours, right].map(|feed| runtime.block_on(told_so_far(feed)));
+        // An engine that is opened anew between two lines has no feed that goes on.
+        let [Some(mut ours), Some(mut right)] = told else { return None };
         for told in [&mut ours, &mut right] {
             told.sort_by_cached_key(|change| format!("{change:?}"));
         }
@@ -217,7 +219,7 @@ impl<'a> Player<'a> {
                 Page::Queue(_) | Page::Event(_) | Page::Keys(_) | Page::System(_) => None,
                 Page::Stream(_) | Page::Entries(..) | Page::Groups(_) => None,
                 Page::Operations(_, next) => next.clone(),
-                Page::DeadGroups(_) | Page::Matched(_) | Page::Operation(_) => None,
+                Page::DeadGroups(_) | Page::Matched(_) | Page::Operation(_) | Page::Holders(_) => None,
             };
             let Some(next) = next else { return Ok(plain_page(page)) };
             if let Read::Queues { cursor, .. }

@@ -45,6 +45,7 @@ macro_rules! conformance {
                 many_holds_of_a_deleted_consumer_end_in_bounded_steps
                 a_deleted_queue_takes_its_consumers_along
                 a_group_stands_where_its_last_answered_read_left_it
+                who_holds_what_is_summed_by_name
             }
             counts {
                 every_event_is_counted_once_wherever_it_stands

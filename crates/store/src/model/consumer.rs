@@ -10,6 +10,7 @@ use super::event::Stand;
 use super::world::{Answer, World};
 use crate::feed::Change;
 use crate::queue::QueueRef;
+use crate::read::{HolderKind, Holders, Holding};
 use crate::reply::OpReply;
 
 /// A consumer of a queue, known from the first event that it takes.
@@ -25,6 +26,27 @@ impl World {
         let row = &self.queues[queue];
         let known = row.consumers.iter().find(|one| one.name == *name);
         known.map_or(ConsumerNo(row.consumers_made + 1), |one| one.number)
+    }
+
+    /// Who has live leases of a queue, and its consumers.
+    pub(super) fn holders(&self, at: usize, now: Now) -> Holders {
+        let mut holding = Holding::default();
+        for one in &self.queues[at].consumers {
+            holding.add(HolderKind::Redis, Some(String::from_utf8_lossy(&one.name).into_owned()), 0, None);
+        }
+        for live in self.events.iter().filter_map(|event| event.live(at)) {
+            let past = live.log.last();
+            let (name, since) =
+                (past.and_then(|past| past.consumer.clone()), past.map(|past| past.leased_at));
+            match live.state {
+                State::Leased(lease) if lease.until > now.lease => {
+                    holding.add(HolderKind::Http, name, 1, since)
+                }
+                State::Held { .. } => holding.add(HolderKind::Redis, name, 1, since),
+                _ => {}
+            }
+        }
+        holding.into_holders(false)
     }
 
     /// A consumer took something.

@@ -41,6 +41,7 @@ impl World {
                 Ok(Page::DeadLetters(page.into_iter().map(view).collect(), next))
             }
             Read::Dead(read) => self.dead_page(read, now),
+            Read::Holders(queue) => Ok(Page::Holders(self.holders(self.open(queue)?, now))),
             Read::Stream(stream) => Ok(Page::Stream(Box::new(self.stream_view(self.open_stream(stream)?)))),
             Read::Streams { name_prefix, cursor, limit } => {
                 let open = (0..self.streams.len()).filter(|&at| self.streams[at].closed_at.is_none());

@@ -71,6 +71,7 @@ impl<T: Tables> Context<'_, T> {
         self.put_queue(no, &row);
         self.tables.delete(Table::Name, &key::queue_name(&row.name));
         self.tables.put(Table::Member, &key::member(row.stream, no), Bytes::new());
+        self.readers_changed(row.stream);
         self.tables.put(
             Table::Closing,
             &key::closing_queue(at.plus_ms(row.keep_closed_ms()), no),

@@ -65,6 +65,7 @@ impl<T: Tables> Context<'_, T> {
         self.put_progress(no, &progress);
         let bits = Bytes::copy_from_slice(&id.bits().to_be_bytes());
         self.tables.put(Table::Member, &key::member(stream, no), bits);
+        self.readers_changed(stream);
         let number = Bytes::copy_from_slice(&key::number(no.0));
         self.tables.put(Table::Name, &key::queue_name(name), number.clone());
         self.tables.put(Table::QueueId, &id.bits().to_be_bytes(), number);

@@ -18,6 +18,7 @@ mod delete;
 mod discard;
 mod expire;
 mod group;
+mod holders;
 mod keys;
 mod leave;
 #[cfg(test)]

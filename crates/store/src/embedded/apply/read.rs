@@ -41,6 +41,10 @@ impl<T: Tables> Context<'_, T> {
                 self.dead_letters(no, &row, cursor.as_ref(), (*limit as usize, *payload))
             }
             Read::Dead(read) => self.dead_page(read),
+            Read::Holders(queue) => {
+                let (no, row) = self.open_queue(queue)?;
+                Ok(Page::Holders(self.holders(no, &row)))
+            }
             Read::Stream(stream) => {
                 let (no, row) = self.open_stream(stream)?;
                 Ok(Page::Stream(Box::new(self.stream_view(no, &row))))

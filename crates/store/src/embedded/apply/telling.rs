@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use naven_api::EventId;
 use naven_core::{Delivery, View};
@@ -21,12 +20,13 @@ use crate::feed::{Change, InQueues};
 #[derive(Debug, Default)]
 pub(crate) struct Telling {
     changes: Vec<Change>,
-    /// Which of them happened in all queues of a stream: these are found once for a transaction,
-    /// however much it publishes.
-    of_streams: Vec<(usize, StreamNo)>,
+    /// The open queues of streams: found once for a transaction, however much it publishes, unless it
+    /// makes or closes one of them.
+    readers: BTreeMap<StreamNo, InQueues>,
 }
 
 /// In which queue or queues an event is published or comes due.
+#[derive(Clone, Copy)]
 pub(super) enum For<'a> {
     /// This one.
     Queue(&'a QueueRow),
@@ -79,28 +79,28 @@ impl<T: Tables> Context<'_, T> {
                 Some(queue) => Some(InQueues::One(queue.id)),
                 None => return,
             },
-            For::Readers => None,
+            For::Readers => self.told.as_ref().and_then(|told| told.readers.get(&stream).cloned()),
         };
+        let queues = queues.unwrap_or_else(|| self.open_readers(stream));
         let Some(told) = &mut self.told else { return };
-        if queues.is_none() {
-            told.of_streams.push((told.changes.len(), stream));
+        if matches!(to, For::Readers) {
+            told.readers.entry(stream).or_insert_with(|| queues.clone());
         }
-        told.changes.push(change(queues.unwrap_or_else(|| InQueues::Each(Arc::default()))));
+        if !queues.as_slice().is_empty() {
+            told.changes.push(change(queues));
+        }
+    }
+
+    /// A queue of this stream was made or closed.
+    pub(super) fn readers_changed(&mut self, stream: StreamNo) {
+        if let Some(told) = &mut self.told {
+            told.readers.remove(&stream);
+        }
     }
 
     /// What is to be told, in order.
     pub(super) fn take_told(&mut self) -> Vec<Change> {
-        let Some(Telling { mut changes, of_streams }) = self.told.take() else { return Vec::new() };
-        if of_streams.is_empty() {
-            return changes;
-        }
-        let mut readers = BTreeMap::new();
-        for (at, stream) in of_streams {
-            let queues = readers.entry(stream).or_insert_with(|| self.open_readers(stream));
-            changes[at].queues = queues.clone();
-        }
-        changes.retain(|change| !change.queues.as_slice().is_empty());
-        changes
+        self.told.take().map_or_else(Vec::new, |told| told.changes)
     }
 
     fn open_readers(&self, stream: StreamNo) -> InQueues {
