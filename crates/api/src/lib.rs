@@ -35,6 +35,7 @@ pub mod system;
 pub mod time;
 pub mod token;
 pub mod value;
+pub mod watch;
 
 pub use backoff::Backoff;
 pub use envelope::{Envelope, ErrorData};

@@ -155,3 +155,35 @@ pub const KEY_RATE_MAX: u32 = 1_000_000;
 pub const KEY_OVERLAP_SECONDS_DEFAULT: u32 = 3_600;
 /// Longest such time, in seconds.
 pub const KEY_OVERLAP_SECONDS_MAX: u32 = 2_592_000;
+
+/// Queues whose figures one node records: past that, those that did nothing for longest are let go.
+pub const STATS_QUEUES_MAX: usize = 10_000;
+/// Most bytes of recorded figures on one node, about: past that, those of the queues that did nothing for
+/// longest are let go.
+pub const STATS_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// The shortest step of recorded figures, in seconds.
+pub const STATS_FINE_SECONDS: u32 = 10;
+/// How long figures are kept by that step, in seconds.
+pub const STATS_FINE_KEPT_SECONDS: u32 = 3_600;
+/// The other step of recorded figures, in seconds: that of answers by default.
+pub const STATS_STEP_SECONDS: u32 = 60;
+/// How long figures are kept by that step, in seconds.
+pub const STATS_KEPT_SECONDS: u32 = 86_400;
+/// Most points of one answer.
+pub const STATS_POINTS_MAX: u32 = 1_500;
+/// Changes of deliveries that a node keeps for tails that come back, over all queues.
+pub const TAIL_KEPT_MAX: usize = 10_000;
+/// Most tails of one node.
+pub const TAILS_PER_NODE_MAX: usize = 100;
+/// Most tails of one key.
+pub const TAILS_PER_KEY_MAX: usize = 10;
+/// Highest `sample` of a tail: one in so many events is told.
+pub const TAIL_SAMPLE_MAX: u32 = 1_000;
+/// Claimers that a node remembers, over all queues: past that, new ones are not.
+pub const CLAIMERS_SEEN_MAX: usize = 20_000;
+/// How long a claimer is remembered that does not come back, in seconds.
+pub const CLAIMER_SEEN_SECONDS: u32 = 900;
+/// Longest name of a program that is remembered of a claimer, in bytes.
+pub const CLAIMER_CLIENT_BYTES_MAX: usize = 256;
+/// Most consumers that one answer lists.
+pub const CONSUMERS_SHOWN_MAX: usize = 1_000;

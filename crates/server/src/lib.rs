@@ -5,6 +5,7 @@
 
 mod access;
 pub mod auth;
+mod claimers;
 mod config;
 mod failure;
 mod http;
@@ -12,9 +13,12 @@ mod net;
 mod node;
 mod redis;
 mod serve;
+mod stats;
 mod sweep;
 mod system;
+mod tails;
 mod wait;
+mod watch;
 
 pub use access::{Access, HostName, Origin, ParseHostNameError, ParseOriginError};
 pub use config::{Patience, ServerConfig, ServerLimits};

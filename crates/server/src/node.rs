@@ -16,15 +16,19 @@ use naven_store::{Clock, Engine, Health, Random};
 use tokio::sync::Semaphore;
 
 use crate::auth::KeyRing;
+use crate::claimers::Claimers;
 use crate::config::{Patience, ServerLimits};
 use crate::failure::Failure;
 use crate::net::Tls;
 use crate::wait::Waits;
+use crate::watch::Watch;
 
 /// The shared parts of one node.
 pub(crate) struct Node {
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) waits: Arc<Waits>,
+    pub(crate) claimers: Claimers,
+    pub(crate) watch: Arc<Watch>,
     pub(crate) keys: KeyRing,
     /// True where the server's settings name the key `admin`.
     pub(crate) has_admin_key: bool,

@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::access::Access;
 use crate::auth::{self, KeyRing};
+use crate::claimers::Claimers;
 use crate::config::ServerConfig;
 use crate::http::HttpDoor;
 use crate::net::{self, Stops, Tls, TlsError};
@@ -24,6 +25,7 @@ use crate::node::Node;
 use crate::redis;
 use crate::sweep::sweep;
 use crate::wait::{WaitLimits, Waits};
+use crate::watch::Watch;
 
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]
@@ -75,6 +77,8 @@ impl Server {
             WaitLimits { per_node: config.limits.waiters_per_node, per_key: config.limits.waiters_per_key };
         let node = Arc::new(Node {
             waits: Waits::new(Arc::clone(&engine), tasks.clone(), limits),
+            claimers: Claimers::new(Arc::clone(&clock)),
+            watch: Arc::new(Watch::new(clock.wall(), random.draw_u128() as u64)),
             keys,
             has_admin_key: config.admin_key.is_some(),
             tls,
@@ -125,6 +129,8 @@ impl Running {
             tasks.spawn(redis::refuse_all(listener, node.tls.clone(), stops.end.clone()));
         }
         tasks.spawn(Arc::clone(&node.waits).listen(stop_tasks.clone()));
+        let (watch, clock) = (Arc::clone(&node.watch), Arc::clone(&node.clock));
+        tasks.spawn(watch.listen(Arc::clone(&node.engine), clock, stop_tasks.clone()));
         tasks.spawn(sweep(Arc::clone(&node.engine), stop_tasks.clone()));
         tasks.spawn(end_waits_on_failure(Arc::clone(&node), stop_tasks.clone()));
         Self { node, http_addr, redis_addr, tasks, connections, stops, stop_tasks }
@@ -164,6 +170,7 @@ impl Running {
     pub fn drain(&self) {
         self.node.draining.store(true, Ordering::Relaxed);
         self.node.waits.drain();
+        self.node.watch.draining.cancel();
         self.stops.drain.cancel();
     }
 

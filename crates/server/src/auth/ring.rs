@@ -127,6 +127,16 @@ impl KeyRing {
         self.now().all.iter().find(|known| known.record.id == id).cloned()
     }
 
+    /// A caller as its key stands now; none where the secret that it sent is worth nothing any more.
+    pub(crate) fn still(&self, caller: &Caller, now: Timestamp) -> Option<Caller> {
+        let keys = self.now();
+        let (known, secret) = keys.by_prefix.get(caller.prefix())?;
+        let is_over = |until: Option<Timestamp>| until.is_some_and(|until| until <= now);
+        let is_it = known.record.id == caller.id() && !is_over(secret.until);
+        (is_it && !is_over(known.record.expires_at))
+            .then(|| Caller::new(Arc::clone(known), secret.prefix.clone()))
+    }
+
     /// Whose key `text` is at `now`. Right, wrong and unknown secrets take the same work.
     ///
     /// # Errors

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
-use naven_api::Envelope;
 use naven_api::claim::{ClaimBatchReply, ClaimBatchRequest, ClaimReply, ClaimRequest};
+use naven_api::{Envelope, ErrorCode};
 use naven_store::queue::QueueRef;
 use naven_store::txn::IdempotencySlot;
 
 use super::answer::{Answer, Reply, ok};
 use super::body::Sent;
+use super::consumer::Sender;
 use super::extract::QueueInPath;
 use super::shown;
 use crate::auth::{Caller, Scope};
@@ -29,12 +30,13 @@ pub(super) async fn claim(
     State(node): State<Arc<Node>>,
     caller: Caller,
     QueueInPath(queue): QueueInPath,
+    sender: Sender,
     sent: Sent,
 ) -> Reply {
     node.allow_queue(&caller, Scope::Consume, &queue).await?;
     let decoded = sent.decode_once(&caller, ClaimRequest::decode);
     let (request, slot) = node.in_queue(&queue, decoded).await?;
-    match wait(&node, &caller, queue, &request, 1, slot).await? {
+    match wait(&node, (&caller, &sender), queue, &request, 1, slot).await? {
         Ended::Leased(leases) => answer(leases, |mut claims| claims.pop()),
         Ended::Nothing => ok(&None::<ClaimReply>),
         Ended::Closing => Ok(ok(&None::<ClaimReply>)?.closing()),
@@ -46,13 +48,14 @@ pub(super) async fn claim_batch(
     State(node): State<Arc<Node>>,
     caller: Caller,
     QueueInPath(queue): QueueInPath,
+    sender: Sender,
     sent: Sent,
 ) -> Reply {
     node.allow_queue(&caller, Scope::Consume, &queue).await?;
     let decoded = sent.decode_once(&caller, ClaimBatchRequest::decode);
     let (request, slot) = node.in_queue(&queue, decoded).await?;
     let empty = ClaimBatchReply { claims: Vec::new() };
-    match wait(&node, &caller, queue, &request.as_claim(), request.max_events, slot).await? {
+    match wait(&node, (&caller, &sender), queue, &request.as_claim(), request.max_events, slot).await? {
         Ended::Leased(leases) => answer(leases, |claims| ClaimBatchReply { claims }),
         Ended::Nothing => ok(&empty),
         Ended::Closing => Ok(ok(&empty)?.closing()),
@@ -61,16 +64,25 @@ pub(super) async fn claim_batch(
 
 async fn wait(
     node: &Node,
-    caller: &Caller,
+    (caller, sender): (&Caller, &Sender),
     queue: QueueRef,
     request: &ClaimRequest,
     max: u32,
     slot: Option<IdempotencySlot>,
 ) -> Result<Ended, Failure> {
     let consumer = request.consumer_id.clone();
+    let from = (sender.address, sender.client.as_deref());
+    let claiming = node.claimers.begin(&queue, consumer.as_ref(), from, request.wait() > 0);
     let want = Want { queue, lease: request.lease_seconds, max, consumer, slot };
     let wait = Duration::from_secs(u64::from(request.wait()));
-    node.waits.claim(want, wait, caller.id()).await
+    let ended = node.waits.claim(want, wait, caller.id()).await;
+    match &ended {
+        Ok(Ended::Leased(_)) => claiming.claimed(),
+        Ok(Ended::Nothing | Ended::Closing) => {}
+        Err(failure) if failure.code == ErrorCode::QueueNotFound => claiming.refused(),
+        Err(_) => {}
+    }
+    ended
 }
 
 /// The leases as an answer that gives them back unless it is taken.

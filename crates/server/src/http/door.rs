@@ -28,6 +28,7 @@ use serde_json::json;
 use tower::{Layer, ServiceExt};
 use tower_http::cors::CorsLayer;
 
+use super::caller_address::Peer;
 use super::extract::RequestId;
 use super::host::HostRule;
 use super::problem::{self, Problem};
@@ -50,6 +51,8 @@ pub(crate) struct HttpDoor {
     router: Router,
     hosts: HostRule,
     cors: Option<CorsLayer>,
+    /// The other end of the connection, where the door is that of one.
+    peer: Option<Peer>,
 }
 
 impl HttpDoor {
@@ -57,7 +60,12 @@ impl HttpDoor {
     pub(crate) fn new(node: Arc<Node>, address: SocketAddr, access: &Access) -> Self {
         let hosts = HostRule::new(address, &access.allowed_hosts);
         let cors = cors::layer(&access.cors_origins);
-        Self { router: router(Arc::clone(&node)), node, hosts, cors }
+        Self { router: router(Arc::clone(&node)), node, hosts, cors, peer: None }
+    }
+
+    /// The door for a connection that comes from there.
+    pub(crate) fn from(self, peer: Option<Peer>) -> Self {
+        Self { peer, ..self }
     }
 
     /// Answers one request, whatever it is.
@@ -92,6 +100,9 @@ impl HttpDoor {
         let tally = Tally::default();
         request.extensions_mut().insert(tally.clone());
         request.extensions_mut().insert(RequestId(id.clone()));
+        if let Some(peer) = self.peer {
+            request.extensions_mut().insert(peer);
+        }
         let wants_problem = problem::is_wanted(request.headers());
         let mut response = match self.check_head(&request) {
             Err(failure) => axum::response::IntoResponse::into_response(failure),

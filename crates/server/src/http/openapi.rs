@@ -13,7 +13,7 @@ use naven_api::lease_batch::{LeaseBatchReply, LeaseBatchRequest};
 use naven_api::settle::{AckRequest, HeartbeatRequest, NackRequest};
 use naven_api::{
     ErrorCode, audit, bulk, claim, dead, envelope, event, key, operate, publish, queue, settle, stream,
-    system,
+    system, watch,
 };
 use utoipa::ToSchema;
 use utoipa::openapi::extensions::ExtensionsBuilder;
@@ -33,6 +33,7 @@ mod links;
 mod requests;
 
 const JSON: &str = "application/json";
+const EVENT_STREAM: &str = "text/event-stream";
 const OCTETS: &str = "application/octet-stream";
 const BEARER: &str = "bearer";
 /// The scope that a call needs, for programs.
@@ -232,16 +233,21 @@ fn data(data: &Data) -> Schema {
             let binary = SchemaFormat::KnownFormat(KnownFormat::Binary);
             ObjectBuilder::new().schema_type(Type::String).format(Some(binary)).into()
         }
+        Data::Events(name) => ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some(format!("Server-sent events; data of each is one line of {name}")))
+            .into(),
     }
 }
 
-/// Everything but a backup is JSON.
+/// Everything but a backup and a tail is JSON.
 fn media_type(data: &Data) -> &'static str {
     match data {
         Data::Of(_) | Data::Either(..) | Data::OrNull(_) | Data::ListOf(_) | Data::ItemsOf(_) | Data::Raw => {
             JSON
         }
         Data::Bytes => OCTETS,
+        Data::Events(_) => EVENT_STREAM,
     }
 }
 
@@ -339,6 +345,9 @@ fn words() -> Vec<Named> {
     add::<key::KeyReply>(&mut all);
     add::<key::KeyDeletedReply>(&mut all);
     add::<audit::AuditReply>(&mut all);
+    add::<watch::StatsReply>(&mut all);
+    add::<watch::ConsumersReply>(&mut all);
+    add::<watch::ChangeReply>(&mut all);
     add::<system::MeReply>(&mut all);
     add::<system::SystemReply>(&mut all);
     add::<system::HealthReply>(&mut all);

@@ -10,8 +10,8 @@ use axum::routing::{delete, get, post};
 use naven_api::ErrorCode;
 
 use super::{
-    audit, backup, cancel, claim, dead_bulk, dead_letter, docs, event, group, health, key, lease_batch,
-    openapi, operation, publish, queue, settle, stream, system, timeline,
+    audit, backup, cancel, claim, consumer, dead_bulk, dead_letter, docs, event, group, health, key,
+    lease_batch, openapi, operation, publish, queue, settle, stats, stream, system, tail, timeline,
 };
 use crate::failure::Failure;
 use crate::node::Node;
@@ -30,6 +30,9 @@ pub(super) fn router(node: Arc<Node>) -> Router {
         .route("/v1/event-queues/{queue}/dead-letters", get(dead_letter::of_queue))
         .route("/v1/event-queues/{queue}/dead-letters/redrive", post(dead_bulk::redrive))
         .route("/v1/event-queues/{queue}/dead-letters/discard", post(dead_bulk::discard))
+        .route("/v1/event-queues/{queue}/stats", get(stats::stats))
+        .route("/v1/event-queues/{queue}/tail", get(tail::tail))
+        .route("/v1/event-queues/{queue}/consumers", get(consumer::consumers))
         .route("/v1/operations", get(operation::list))
         .route("/v1/operations/{id}", get(operation::get))
         .route("/v1/operations/{id}/cancel", post(operation::cancel))

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::connection;
-use crate::http::HttpDoor;
+use crate::http::{HttpDoor, Peer};
 
 /// Connections that the operating system keeps for us until they are accepted.
 const BACKLOG: u32 = 4_096;
@@ -78,7 +78,8 @@ pub(crate) async fn serve_http(
         connections.spawn(async move {
             let node = Arc::clone(&door.node);
             node.connections.fetch_add(1, Ordering::Relaxed);
-            connection::serve(stream, door, stops, streams).await;
+            let peer = stream.peer_addr().ok().map(Peer);
+            connection::serve(stream, door.from(peer), stops, streams).await;
             node.connections.fetch_sub(1, Ordering::Relaxed);
             drop(permit);
         });

@@ -8,7 +8,7 @@ use naven_store::backup::{Backup, BackupRefused};
 use naven_store::read::{Page, Read};
 use naven_store::reply::{OpError, TxnReply};
 use naven_store::txn::Txn;
-use naven_store::{BoxFuture, Budget, Caps, Engine, Health, Hints, Tended, WaitSet};
+use naven_store::{BoxFuture, Budget, Caps, Changes, Engine, Health, Hints, Tended, WaitSet};
 use tokio::sync::watch;
 
 /// What the next calls meet.
@@ -79,6 +79,10 @@ impl Engine for Faulty {
             Some(Fault::Panic) => panic!("the engine was told to panic"),
             Some(Fault::Error(error)) => Box::pin(async move { Err(error) }),
         }
+    }
+
+    fn changes(&self) -> Changes {
+        self.inner.changes()
     }
 
     fn hints(&self, waits: WaitSet) -> Hints {

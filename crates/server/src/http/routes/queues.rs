@@ -6,8 +6,9 @@
 use naven_api::ErrorCode;
 
 use super::route::{
-    ADMIN, CONSUME, CURSOR, DIED_AFTER, DIED_BEFORE, Data, ERROR, FORCE, GROUP_BY, LIMIT, NAME_PREFIX,
-    PRODUCE, PUBLISHED, READ, REASON, Route, WITH_PAYLOAD, created, errors, ok,
+    ADMIN, CONSUME, CURSOR, DIED_AFTER, DIED_BEFORE, Data, ERROR, FORCE, FROM, GROUP_BY, LIMIT, NAME_PREFIX,
+    PRODUCE, PUBLISHED, READ, REASON, Route, SAMPLE, STATES, STEP_SECONDS, TO, WITH_PAYLOAD, created, errors,
+    ok,
 };
 
 /// In the order of the contract.
@@ -139,5 +140,44 @@ pub(super) const ROUTES: &[Route] = &[
             ErrorCode::InvalidCursor,
             ErrorCode::QueueNotFound,
         ],
+    },
+    Route {
+        method: "GET",
+        path: "/v1/event-queues/{queue}/stats",
+        summary: "Show what happened in a queue, step by step: as this node has recorded it since its start",
+        scope: READ,
+        query: &[FROM, TO, STEP_SECONDS],
+        body: None,
+        answers: &ok(Data::Of("StatsReply"), "The points, the earliest first"),
+        errors: &[ErrorCode::InvalidField, ErrorCode::UnknownField, ErrorCode::QueueNotFound],
+    },
+    Route {
+        method: "GET",
+        path: "/v1/event-queues/{queue}/tail",
+        summary: "Stream each change of a queue's deliveries as it happens; Last-Event-ID goes on from there",
+        scope: READ,
+        query: &[STATES, SAMPLE],
+        body: None,
+        answers: &ok(
+            Data::Events("ChangeReply"),
+            "Events named by their kind; gap where some were missed, and end with the reason at the end",
+        ),
+        errors: &[
+            ErrorCode::InvalidField,
+            ErrorCode::UnknownField,
+            ErrorCode::QueueNotFound,
+            ErrorCode::TooManyWaiters,
+            ErrorCode::Draining,
+        ],
+    },
+    Route {
+        method: "GET",
+        path: "/v1/event-queues/{queue}/consumers",
+        summary: "Show who holds a queue's events, and who has asked this node for some in the last 15 minutes",
+        scope: READ,
+        query: &[],
+        body: None,
+        answers: &ok(Data::Of("ConsumersReply"), "The consumers, those that hold most first"),
+        errors: &[ErrorCode::UnknownField, ErrorCode::QueueNotFound],
     },
 ];

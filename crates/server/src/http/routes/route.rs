@@ -4,7 +4,7 @@
 
 use naven_api::ErrorCode;
 use naven_api::bulk::REASONS;
-use naven_api::limits::ERROR_FILTER_BYTES_MAX;
+use naven_api::limits::{ERROR_FILTER_BYTES_MAX, STATS_FINE_SECONDS, STATS_KEPT_SECONDS, TAIL_SAMPLE_MAX};
 
 use crate::auth::Scope;
 
@@ -72,6 +72,8 @@ pub(in crate::http) enum Data {
     Raw,
     /// The whole answer is bytes, streamed, and no JSON.
     Bytes,
+    /// Server-sent events, whose data is this.
+    Events(&'static str),
 }
 
 pub(super) const fn optional(name: &'static str, about: &'static str, kind: Kind) -> Parameter {
@@ -109,6 +111,25 @@ pub(super) const QUEUE: Parameter = optional(
     "queue",
     "A queue's name or id: needed where the event is in several",
     Kind::Pattern(crate::http::openapi::QUEUE_REF),
+);
+pub(super) const FROM: Parameter = optional(
+    "from",
+    "When the first point begins, rounded down to a step: by default an hour before to",
+    Kind::Time,
+);
+pub(super) const TO: Parameter = optional("to", "When the last point ends: by default now", Kind::Time);
+pub(super) const STEP_SECONDS: Parameter = optional(
+    "stepSeconds",
+    "The length of a point, by default 60: a multiple of 60, or of 10 where from is within the last hour; at \
+     most 1,500 points",
+    Kind::Integer(STATS_FINE_SECONDS, STATS_KEPT_SECONDS),
+);
+pub(super) const STATES: Parameter =
+    optional("states", "Only changes to these states, with commas between", Kind::Text);
+pub(super) const SAMPLE: Parameter = optional(
+    "sample",
+    "Only one in so many events, by default every one: all changes of an event, or none",
+    Kind::Integer(1, TAIL_SAMPLE_MAX),
 );
 
 /// A publish: a new event, or the one that was there already.
