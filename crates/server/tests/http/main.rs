@@ -14,6 +14,7 @@ mod access;
 mod audit;
 mod bulk;
 mod cancel;
+mod consumers;
 mod contract;
 mod dead_letters;
 mod dedupe;
@@ -35,7 +36,9 @@ mod rights;
 mod shape;
 mod shutdown;
 mod sockets;
+mod stats;
 mod streams;
+mod tail;
 mod test_server;
 mod timeline;
 mod trim;
@@ -101,6 +104,9 @@ macro_rules! every_case {
                 a_holder_is_told_with_its_next_heartbeat,
                 however_a_holder_lets_go_its_event_is_cancelled,
                 a_shared_event_is_cancelled_in_the_queue_that_is_named;
+            consumers:
+                those_who_hold_and_wait_are_listed,
+                who_does_not_come_back_is_forgotten;
             contract:
                 a_queue_changes_under_a_condition,
                 a_queue_is_made_shown_changed_paused_and_deleted,
@@ -166,6 +172,11 @@ macro_rules! every_case {
                 pipelined_requests_are_answered_in_order,
                 http2_is_served_and_its_reset_ends_a_wait,
                 the_redis_address_says_that_it_is_not_built;
+            stats:
+                every_figure_moves,
+                depth_and_age_are_seen_at_the_end_of_a_step,
+                spans_and_steps_have_bounds,
+                what_was_before_the_start_is_not_known;
             streams:
                 an_event_reaches_every_queue_of_its_stream,
                 a_stream_and_its_queues_are_shown,
@@ -177,6 +188,14 @@ macro_rules! every_case {
                 a_queue_goes_back_and_forward,
                 a_stream_is_deleted_with_its_queues,
                 a_shared_event_is_redriven_in_the_queue_that_is_named;
+            tail:
+                a_life_is_told_as_it_happens,
+                a_tail_may_be_of_some_states_or_some_events,
+                a_tail_goes_on_where_it_broke_off,
+                what_is_not_kept_any_more_is_a_gap,
+                a_tail_ends_with_its_queue_its_key_or_the_server,
+                tails_are_bounded,
+                a_slow_tail_holds_nothing_up;
             timeline:
                 deliveries_are_listed_newest_first,
                 a_shared_event_has_a_timeline_in_each_queue;

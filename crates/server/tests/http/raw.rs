@@ -96,6 +96,22 @@ impl Connection {
         tokio::time::timeout(PATIENCE, read).await.expect("an answer within 90 s")
     }
 
+    /// The next chunk of a body that comes in chunks; none at its end, or at that of the connection.
+    pub(crate) async fn chunk(&mut self) -> Option<Vec<u8>> {
+        let read = async {
+            while !self.unread.windows(2).any(|bytes| bytes == b"\r\n") {
+                self.more().await?;
+            }
+            let length = usize::from_str_radix(&self.line().await, 16).expect("a chunk's length");
+            while self.unread.len() < length + 2 {
+                self.more().await?;
+            }
+            let chunk: Vec<u8> = self.unread.drain(..length + 2).take(length).collect();
+            (length > 0).then_some(chunk)
+        };
+        tokio::time::timeout(PATIENCE, read).await.expect("a chunk or an end within 90 s")
+    }
+
     async fn line(&mut self) -> String {
         loop {
             if let Some(at) = self.unread.windows(2).position(|bytes| bytes == b"\r\n") {

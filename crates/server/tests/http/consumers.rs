@@ -1,0 +1,100 @@
+//! Who holds a queue's events, and who waits for them.
+//!
+//! Lives here: the list of consumers. Not here: waiting itself (`long_poll.rs`).
+
+use bytes::Bytes;
+use naven_store::Engine;
+use naven_store::queue::QueueRef;
+use naven_store::txn::{Claim, ClaimHold, OpKind, Txn};
+use serde_json::{Value, json};
+
+use crate::Factory;
+use crate::raw::request_with;
+use crate::test_server::TestServer;
+
+const CONSUMERS: &str = "/v1/event-queues/q/consumers";
+
+async fn claim(server: &TestServer, body: Value, client: &str) -> Value {
+    let (path, body) = ("/v1/event-queues/q/claim", body.to_string());
+    let bytes = request_with("POST", path, &server.key, &[("User-Agent", client)], Some(&body));
+    server.send(&bytes).await.data()
+}
+
+/// The consumer of this name; null where none is listed.
+fn one(list: &Value, name: Value) -> Value {
+    let items = list["items"].as_array().expect("a list");
+    items.iter().find(|item| item["consumerId"] == name).cloned().unwrap_or(Value::Null)
+}
+
+pub(crate) async fn those_who_hold_and_wait_are_listed(factory: Factory) {
+    let server = TestServer::start(factory).await;
+    server.queue("q", json!({})).await;
+    assert_eq!(server.get(CONSUMERS).await.data(), json!({ "items": [], "truncated": false }));
+    for n in 0..4 {
+        server.publish("q", n).await;
+    }
+    let began = naven_store::Clock::wall(&*server.clock).to_string();
+    let long = "x".repeat(300);
+    claim(&server, json!({ "consumerId": "w1", "leaseSeconds": 900 }), &long).await;
+    server.advance(1);
+    let later = naven_store::Clock::wall(&*server.clock).to_string();
+    claim(&server, json!({ "consumerId": "w1", "leaseSeconds": 900 }), &long).await;
+    claim(&server, json!({ "leaseSeconds": 900 }), "anybody/1").await;
+    let hold = ClaimHold::Consumer(Bytes::from_static(b"r\xff1"));
+    let queue = QueueRef::Name("q".to_owned());
+    let of_redis = Claim { queue, hold, max: 1, max_bytes: usize::MAX, consumer: None };
+    server.engine.submit(vec![Txn::one(OpKind::Claim(of_redis))]).await;
+    let mut waiting = server.connect().await;
+    let body = json!({ "consumerId": "w2", "waitSeconds": 30 }).to_string();
+    let path = "/v1/event-queues/q/claim";
+    waiting.send(&request_with("POST", path, &server.key, &[("User-Agent", "w/2")], Some(&body))).await;
+    server.until_waiting(1).await;
+
+    let list = server.get(CONSUMERS).await.data();
+    assert_eq!(list["truncated"], false);
+    let named = json!({
+        "consumerId": "w1", "kind": "http", "address": "127.0.0.1", "client": "x".repeat(256), "waiting": 0,
+        "inFlight": 2, "oldestLeaseAt": began, "lastSeenAt": later, "lastClaimAt": later,
+    });
+    assert_eq!(one(&list, json!("w1")), named);
+    let waits = json!({
+        "consumerId": "w2", "kind": "http", "address": "127.0.0.1", "client": "w/2", "waiting": 1,
+        "inFlight": 0, "oldestLeaseAt": null, "lastSeenAt": later, "lastClaimAt": null,
+    });
+    assert_eq!(one(&list, json!("w2")), waits);
+    let redis = one(&list, json!("r\u{fffd}1"));
+    assert_eq!((&redis["kind"], &redis["inFlight"]), (&json!("redis"), &json!(1)));
+    let nameless: Vec<_> =
+        list["items"].as_array().unwrap().iter().filter(|item| item["consumerId"].is_null()).collect();
+    assert_eq!(nameless.len(), 2, "what nobody's name is on, and the address that asked: {list}");
+    assert!(nameless.iter().any(|item| item["inFlight"] == 1 && item["address"].is_null()));
+    assert!(nameless.iter().any(|item| item["client"] == "anybody/1" && item["address"] == "127.0.0.1"));
+    assert_eq!(list["items"][0]["consumerId"], "w1", "those who hold most come first");
+    drop(waiting);
+    server.until_waiting(0).await;
+    let list = server.get(CONSUMERS).await.data();
+    assert_eq!(one(&list, json!("w2"))["waiting"], 0);
+    assert_eq!(server.get("/v1/event-queues/none/consumers").await.code(), 40_401);
+    assert_eq!(server.get(&format!("{CONSUMERS}?limit=1")).await.code(), 40_002);
+}
+
+pub(crate) async fn who_does_not_come_back_is_forgotten(factory: Factory) {
+    let server = TestServer::start(factory).await;
+    server.queue("q", json!({})).await;
+    claim(&server, json!({ "consumerId": "w1" }), "w/1").await;
+    assert_eq!(
+        server.post("/v1/event-queues/none/claim", json!({ "consumerId": "w1" })).await.code(),
+        40_401
+    );
+    server.advance(899);
+    assert_eq!(one(&server.get(CONSUMERS).await.data(), json!("w1"))["client"], "w/1");
+    server.advance(1);
+    assert_eq!(server.get(CONSUMERS).await.data()["items"], json!([]));
+    let id = server.get("/v1/event-queues/q").await.data()["id"].as_str().unwrap().to_owned();
+    server.post(&format!("/v1/event-queues/{id}/claim"), json!({ "consumerId": "w1" })).await.data();
+    assert_ne!(
+        one(&server.get(CONSUMERS).await.data(), json!("w1")),
+        Value::Null,
+        "by id it is the same queue"
+    );
+}
