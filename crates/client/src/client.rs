@@ -165,6 +165,20 @@ impl Client {
         self.http.get(self.url(path, &[])).send().await.map_err(Error::from_transport)
     }
 
+    /// The same behind the event of this id, where there is one.
+    pub(crate) async fn begin_after(
+        &self,
+        path: &[&str],
+        query: &[(&str, String)],
+        last_id: Option<&str>,
+    ) -> Result<reqwest::Response, Error> {
+        let mut request = self.http.get(self.url(path, query));
+        if let Some(id) = last_id {
+            request = request.header("last-event-id", id);
+        }
+        request.send().await.map_err(Error::from_transport)
+    }
+
     fn url(&self, path: &[&str], query: &[(&str, String)]) -> Url {
         let mut url = self.base.clone();
         url.path_segments_mut()

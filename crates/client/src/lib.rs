@@ -37,6 +37,7 @@ mod queue;
 mod settle;
 mod stream;
 mod system;
+mod watch;
 
 pub use backup::BackupStream;
 pub use client::Client;
@@ -47,6 +48,7 @@ pub use once::Once;
 pub use queue::Unfinished;
 pub use settle::Nack;
 pub use stream::{Entries, Entry};
+pub use watch::{StatsSpan, Tail, TailFilter, Tailed};
 
 pub use naven_api::audit::AuditReply;
 pub use naven_api::bulk::{
@@ -65,6 +67,9 @@ pub use naven_api::queue::{
 pub use naven_api::settle::{AckReply, HeartbeatReply, NackMode, NackReply};
 pub use naven_api::stream::{GroupReply, ResetRequest, StreamReply, TrimReply, TrimRequest};
 pub use naven_api::system::SystemReply;
+pub use naven_api::watch::{
+    ChangeReply, ConsumerReply, ConsumersReply, PercentilesReply, StatsPoint, StatsReply,
+};
 pub use naven_api::{
     Backoff, ConsumerId, DedupeKey, DelaySeconds, EntryId, ErrorCode, EventId, FieldFault, Headers,
     IdempotencyKey, KeyId, LeaseSeconds, LeaseToken, OperationId, Payload, QueueId, QueueName, Scope,

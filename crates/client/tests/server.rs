@@ -9,8 +9,8 @@ use std::time::Duration;
 use naven_client::{
     BulkAnswer, ClaimBatchRequest, ClaimReply, ClaimRequest, Client, DeadDiscardRequest, DeadFilterRequest,
     DeadRedriveRequest, DelaySeconds, Entries, Error, ErrorCode, Headers, LeaseSeconds, LeaseToken, Nack,
-    NackMode, PublishRequest, QueueCreateRequest, QueueFields, ResetRequest, StartFrom, Unfinished,
-    WaitSeconds, Which, payload,
+    NackMode, PublishRequest, QueueCreateRequest, QueueFields, ResetRequest, StartFrom, StatsSpan,
+    TailFilter, Tailed, Unfinished, WaitSeconds, Which, payload,
 };
 use naven_server::auth::BearerKey;
 use naven_server::{Running, Server, ServerConfig, SystemClock, SystemRandom};
@@ -260,4 +260,27 @@ async fn a_queue_is_removed_and_the_server_describes_itself() {
     running.shutdown().await;
     let gone = client.system().await.unwrap_err();
     assert!(gone.is_retryable(), "{gone:?}");
+}
+
+#[tokio::test]
+async fn a_queue_is_watched() {
+    let (_running, client) = server().await;
+    let mut tail = client.tail("q", &TailFilter::default()).await.unwrap();
+    client.publish("q", &event()).await.unwrap();
+    let claim = claim(&client).await;
+    client.ack(claim.event.id, &claim.lease_token).await.unwrap();
+    for kind in ["published", "claimed", "acked"] {
+        let Some(Tailed::Change(change)) = tail.next().await.unwrap() else { panic!("{kind} is told") };
+        assert_eq!((change.kind.as_str(), change.event_id), (kind, claim.event.id));
+    }
+    let stats =
+        client.stats("q", StatsSpan { step_seconds: Some(10), ..StatsSpan::default() }).await.unwrap();
+    assert_eq!(stats.points.iter().map(|point| point.acked).sum::<u64>(), 1, "a tail comes last");
+    let consumers = client.consumers("q").await.unwrap();
+    assert!(consumers.items.iter().any(|item| item.last_claim_at.is_some()));
+    let filter = TailFilter { states: vec!["dead".to_owned()], sample: Some(0) };
+    let refused = client.tail("q", &filter).await.map(drop);
+    assert_eq!(refused.unwrap_err().code(), Some(ErrorCode::InvalidField));
+    client.delete_queue("q", Unfinished::Bury).await.unwrap();
+    assert_eq!(tail.next().await.unwrap(), None);
 }
