@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use naven_core::{State, View};
+use naven_core::State;
 
 use super::events::Mend;
 use super::owners::{JUMP, QueueState};
@@ -179,7 +179,7 @@ impl Tally {
                 let queue = self.queues.entry(owner(key)).or_default();
                 queue.fence = queue.fence.max(delivery.fence);
                 let is_given_up = table == Table::Outcome && matches!(delivery.state, State::Dead(_));
-                *queue.counts.of_mut(counted_as(delivery.state)) += u64::from(!is_given_up);
+                *queue.counts.of_mut(delivery.state.view()) += u64::from(!is_given_up);
                 let count =
                     if table == Table::Delivery { &mut queue.deliveries } else { &mut queue.outcomes };
                 *count += 1;
@@ -194,17 +194,5 @@ impl Tally {
             self.queues.entry(owner(key)).or_default().aside += 1;
             Ok(())
         })
-    }
-}
-
-fn counted_as(state: State) -> View {
-    match state {
-        State::Ready => View::Ready,
-        State::Retrying => View::Retrying,
-        State::Leased(_) => View::Leased,
-        State::Held { .. } => View::Held,
-        State::Done => View::Done,
-        State::Dead(_) => View::Dead,
-        State::Cancelled => View::Cancelled,
     }
 }
