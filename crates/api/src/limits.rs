@@ -103,8 +103,18 @@ pub const STREAM_NAME_BYTES_MAX: usize = 512;
 pub const PAGE_ITEMS_DEFAULT: u32 = 50;
 /// Most items of a list page.
 pub const PAGE_ITEMS_MAX: u32 = 500;
-/// Most dead letters that one question or one dry run looks at.
-pub const DEAD_SCANS_MAX: u32 = 20_000;
+/// Most rows that one page of a list, one count or one dry run looks at.
+pub const SCANS_MAX: u32 = 20_000;
+/// Most bytes of payloads that one page of a queue's events, or their count, looks at.
+pub const SCAN_PAYLOAD_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Most conditions on a payload in one list.
+pub const PAYLOAD_CONDITIONS_MAX: usize = 4;
+/// Most names in the path of such a condition.
+pub const PAYLOAD_PATH_DEPTH_MAX: usize = 8;
+/// Longest path of such a condition, in bytes.
+pub const PAYLOAD_PATH_BYTES_MAX: usize = 512;
+/// Longest text that a payload is searched for, and longest value of a condition on it, in characters.
+pub const PAYLOAD_TEXT_CHARS_MAX: usize = 256;
 /// Most dead letters that one step of an operation looks at.
 pub const OPERATION_CHUNK_ROWS: u32 = 500;
 /// How long an operation is shown once it is over, in seconds.

@@ -13,11 +13,13 @@ use crate::queue::{QueueRef, QueueSettings, StreamSettings};
 use crate::txn::{Body, OperationView, Place, StreamRef};
 
 mod dead;
+mod events;
 mod holders;
 pub use dead::{DeadFilter, DeadGroup, DeadGroups, DeadRead, Matched};
 pub(crate) use dead::{Grouping, SCANS_MAX};
 pub(crate) use holders::Holding;
 pub use holders::{Holder, HolderKind, Holders};
+pub use events::{EventFilter, EventPage, EventRead, Looked, ScanBound, Wanted};
 
 /// One question.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +57,8 @@ pub enum Read {
     Dead(DeadRead),
     /// Who has deliveries of an open queue, and its Redis consumers.
     Holders(QueueRef),
+    /// A question on all events of an open queue.
+    Events(EventRead),
     /// One stream.
     Stream(StreamRef),
     /// Streams that are not deleted, newest first.
@@ -126,6 +130,8 @@ pub enum Page {
     Matched(Matched),
     /// Who has deliveries.
     Holders(Holders),
+    /// Events of one queue.
+    Events(EventPage),
     /// One stream.
     Stream(Box<StreamView>),
     /// Streams.

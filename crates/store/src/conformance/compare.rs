@@ -5,7 +5,7 @@
 
 use naven_api::LeaseToken;
 
-use crate::read::{Page, SystemView};
+use crate::read::{EventPage, Page, SystemView};
 use crate::reply::{OpError, OpReply};
 
 /// `answer` without what is the engine's own.
@@ -37,6 +37,7 @@ pub(super) fn plain_page(page: Page) -> Page {
     match page {
         Page::Queues(items, _) => Page::Queues(items, None),
         Page::DeadLetters(items, _) => Page::DeadLetters(items, None),
+        Page::Events(page) => Page::Events(EventPage { next: None, ..page }),
         Page::Keys(mut keys) => {
             keys.sort_by(|a, b| a.name.cmp(&b.name));
             Page::Keys(keys)

@@ -5,9 +5,9 @@
 
 use naven_api::{Backoff, ErrorText};
 
-use super::dead_asks;
 use super::random::SeededRandom;
 use super::script::{Ask, FromAsk, LINES_MAX, Line, Look, Pick, ProofAsk, To, When};
+use super::{dead_asks, event_looks};
 use crate::key::KeyCondition;
 use crate::queue::{QueueChanges, QueueSettings, Retention, StreamChanges};
 use crate::txn::SettleStep;
@@ -283,9 +283,11 @@ impl Drawing {
         let pick = self.random.next_u64() as Pick;
         let limit = self.random.one_of(&[1, 2, 3, 500]);
         match self.random.below(16) {
-            0..4 => Look::Queue(pick),
+            0..3 => Look::Queue(pick),
+            3 => Look::Events(event_looks::look(&self.random)),
             4..6 => Look::Queues(self.random.below(3) as usize, limit),
-            6..10 => Look::Event(pick, self.random.once_in(2)),
+            6..9 => Look::Event(pick, self.random.once_in(2)),
+            9 => Look::Events(event_looks::look(&self.random)),
             10..12 => Look::DeadLetters(pick, limit),
             12 => Look::Dead(dead_asks::look(&self.random)),
             13 => self.look_at_streams(limit),

@@ -8,6 +8,7 @@ use naven_api::{EventId, LeaseToken, OperationId, QueueId, Timestamp};
 use naven_core::DeadReason;
 
 use super::bench::json;
+use super::event_looks;
 use super::records::{key, key_id, note};
 use super::script::{Ask, FromAsk, Look, NAMES, Pick, ProofAsk, STREAMS, To, When};
 use crate::queue::QueueRef;
@@ -106,7 +107,7 @@ impl Known {
             }
             Ask::Publish { to, due, bytes, max_attempts, expires_ms, dedupe } => OpKind::Append(Append {
                 to: self.target(*to),
-                body: json(&"x".repeat(*bytes)),
+                body: json(&payload(*bytes)),
                 due: self.due(*due, wall),
                 headers: vec![("to".to_owned(), format!("{to:?}"))],
                 max_attempts: *max_attempts,
@@ -240,6 +241,7 @@ impl Known {
                 Read::DeadLetters { queue: self.queue(queue), cursor, limit, payload: limit > 1 }
             }
             Look::Dead(look) => self.dead_read(look, cursor),
+            Look::Events(look) => self.event_read(look, cursor),
             Look::BadCursor(queue) => {
                 let cursor = Some(Cursor(vec![1, 2, 3]));
                 Read::DeadLetters { queue: self.queue(queue), cursor, limit: 5, payload: false }
@@ -273,7 +275,8 @@ impl Known {
         all.push(Read::Queues { name_prefix: String::new(), cursor: None, limit: 2 });
         all.extend(queues.clone().map(Read::Queue));
         all.extend(queues.clone().map(Read::Holders));
-        all.extend(queues.map(letters));
+        all.extend(queues.clone().map(letters));
+        all.extend(queues.flat_map(event_looks::all_of));
         all.push(Read::Streams { name_prefix: Bytes::new(), cursor: None, limit: 2 });
         for name in NAMES.into_iter().chain(STREAMS) {
             let stream = || StreamRef(Bytes::from_static(name.as_bytes()));
@@ -367,6 +370,11 @@ impl Known {
             ProofAsk::Operator(named) => Proof::Operator { queue: named.then_some(QueueRef::Id(hold.queue)) },
         }
     }
+}
+
+/// A payload of so many bytes.
+fn payload(bytes: usize) -> String {
+    bytes.checked_sub(8).map_or("{}".to_owned(), |rest| format!("{{\"n\":\"{}\"}}", "x".repeat(rest)))
 }
 
 /// The second is no text, and one begins as another does.

@@ -28,6 +28,8 @@ pub mod dead_letters;
 #[allow(missing_docs)]
 pub mod deletion;
 #[allow(missing_docs)]
+pub mod event_lists;
+#[allow(missing_docs)]
 pub mod expiring;
 #[allow(missing_docs)]
 pub mod fan_out;
@@ -69,6 +71,7 @@ pub mod trimming;
 mod compare;
 pub mod dead_asks;
 mod draw;
+pub mod event_looks;
 mod known;
 pub mod play;
 pub mod script;

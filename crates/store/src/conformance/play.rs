@@ -13,6 +13,7 @@ use super::bench::{Fresh, runtime};
 use super::clock::ManualClock;
 use super::compare::{difference, plain, plain_page};
 use super::draw::script;
+use super::event_looks;
 use super::feed::told_so_far;
 use super::known::Known;
 use super::random::SeededRandom;
@@ -20,7 +21,7 @@ use super::script::Line;
 use crate::clock::{Clock, Random};
 use crate::engine::{Budget, Engine};
 use crate::feed::Changes;
-use crate::read::{DeadRead, Page, Read};
+use crate::read::{DeadRead, EventRead, Page, Read};
 use crate::reply::OpError;
 use crate::txn::Txn;
 
@@ -220,12 +221,14 @@ impl<'a> Player<'a> {
                 Page::Stream(_) | Page::Entries(..) | Page::Groups(_) => None,
                 Page::Operations(_, next) => next.clone(),
                 Page::DeadGroups(_) | Page::Matched(_) | Page::Operation(_) | Page::Holders(_) => None,
+                Page::Events(page) => page.next.clone(),
             };
             let Some(next) = next else { return Ok(plain_page(page)) };
             if let Read::Queues { cursor, .. }
             | Read::DeadLetters { cursor, .. }
             | Read::Audit { cursor, .. }
             | Read::Dead(DeadRead::List { cursor, .. })
+            | Read::Events(EventRead { cursor, .. })
             | Read::Operations { cursor, .. }
             | Read::Streams { cursor, .. } = &mut read
             {
@@ -253,6 +256,7 @@ impl<'a> Player<'a> {
                     items.extend(more);
                     Page::Operations(items, next)
                 }
+                (Page::Events(page), Page::Events(more)) => Page::Events(event_looks::joined(page, more)),
                 (_, other) => return Ok(other),
             };
         }

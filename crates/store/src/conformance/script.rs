@@ -5,6 +5,7 @@
 //! of one from a seed (`draw.rs`), playing it (`play.rs`).
 
 use super::dead_asks::{DeadAsk, DeadLook};
+use super::event_looks::EventLook;
 use crate::key::KeyCondition;
 use crate::queue::{QueueChanges, QueueSettings, StreamChanges};
 use crate::txn::SettleStep;
@@ -224,6 +225,8 @@ pub enum Look {
     Groups(Pick),
     /// Something of dead letters or operations.
     Dead(DeadLook),
+    /// Events of a queue.
+    Events(EventLook),
     /// A list under a cursor that nobody gave out.
     BadCursor(Pick),
     /// Keys.

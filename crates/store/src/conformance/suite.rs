@@ -56,6 +56,16 @@ macro_rules! conformance {
             crowding {
                 what_is_published_behind_a_crowd_of_due_events_does_not_overtake_it
             }
+            event_lists {
+                events_are_listed_whatever_became_of_them
+                few_in_a_state_are_found_among_many_others
+                each_filter_of_events_lets_in_what_it_says
+                a_page_of_events_is_stable_while_others_come
+                a_page_of_events_ends_where_it_has_looked_far_enough
+                an_event_of_another_s_lane_is_none_of_a_queue_s
+                a_dead_letter_that_was_given_up_is_not_listed
+                a_closed_queue_s_events_are_not_listed
+            }
             expiring {
                 an_event_past_its_time_is_handed_out_to_nobody
                 an_event_in_time_is_handed_out

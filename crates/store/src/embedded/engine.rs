@@ -26,6 +26,7 @@ use super::request::{Outlet, Request, unavailable};
 use super::restore::Restored;
 use super::sequencer::{BATCH_BYTES_MAX, Clocks, Sequencer};
 use super::storage_error::StorageError;
+use super::turns::Turns;
 use crate::backup::{Backup, BackupRefused};
 use crate::clock::{Clock, Random};
 use crate::engine::{BoxFuture, Budget, Caps, Durability, Engine, Health, Hints, Tended, WaitSet};
@@ -157,6 +158,23 @@ impl Embedded {
         answer.await.ok()
     }
 
+    async fn read_at_once(&self, read: Read) -> Result<Page, OpError> {
+        let answer = self.ask(|reply, permit| Request::Read { read, reply, permit }).await;
+        answer.unwrap_or(Err(OpError::Unavailable))
+    }
+
+    async fn read_in_turns(&self, mut turns: Turns) -> Result<Page, OpError> {
+        loop {
+            let part = match self.read_at_once(Read::Events(turns.next())).await? {
+                Page::Events(part) => part,
+                other => return Ok(other),
+            };
+            if let Some(page) = turns.take(part) {
+                return Ok(Page::Events(page));
+            }
+        }
+    }
+
     fn disk_bytes(&self) -> u64 {
         const COUNT: Site = Site("system.count");
         let folder_bytes = |folder: &str| -> u64 {
@@ -183,8 +201,10 @@ impl Engine for Embedded {
 
     fn read(&self, read: Read) -> BoxFuture<'_, Result<Page, OpError>> {
         Box::pin(async move {
-            let answer = self.ask(|reply, permit| Request::Read { read, reply, permit }).await;
-            let mut page = answer.unwrap_or(Err(OpError::Unavailable))?;
+            if let Read::Events(read) = read {
+                return self.read_in_turns(Turns::of(read)).await;
+            }
+            let mut page = self.read_at_once(read).await?;
             if let Page::System(system) = &mut page {
                 system.disk_bytes = self.disk_bytes();
             }

@@ -19,6 +19,7 @@ mod merge;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
@@ -28,12 +29,14 @@ use super::cold::{Applied, ColdReader, ReadFailed, Reads, missing_row};
 use super::rows::key::past_number;
 use super::storage_error::StorageError;
 use super::supply::Supply;
-use super::tables::{Before, Kept, Order, RamTables, Table, Tables, Visit};
+use super::tables::{Before, Kept, Order, RamTables, Survey, Table, Tables, Visit};
 use super::window::Window;
 use merge::{Found, Merge, OWNER_BYTES, Span, owner_of};
 
 /// A number that begins the keys of its owner's rows.
 type Owner = [u8; OWNER_BYTES];
+/// What a walk calls for each row that is there.
+type Step<'a> = dyn FnMut(&[u8], &Found<'_>) -> Reads<ControlFlow<()>> + 'a;
 /// For each owner's rows of a table: no row lies below this key.
 type Floors = BTreeMap<(Table, Owner), Box<[u8]>>;
 
@@ -192,7 +195,7 @@ impl Layered {
         table: Table,
         span: &mut Span,
         first: &mut Option<Box<[u8]>>,
-        visit: &mut Visit<'_>,
+        visit: &mut Step<'_>,
     ) -> Result<bool, ReadFailed> {
         let cold = self.cold.borrow().clone();
         let rows = match &cold {
@@ -212,25 +215,38 @@ impl Layered {
                 }
                 continue;
             }
-            let cold_row;
-            let row = match &found {
-                Found::Ram(_, Some(row)) => row,
-                Found::Ram(_, None) => continue,
-                Found::Cold(row) => {
-                    cold_row = row.value()?;
-                    &cold_row
-                }
-            };
+            let goes_on = visit(key, &found)?.is_continue();
             if first.is_none() {
                 *first = Some(key.into());
             }
-            let goes_on = visit(key, row).is_continue();
             span.pass(key);
             if !goes_on {
                 return Ok(false);
             }
         }
         Ok(false)
+    }
+
+    /// Walks over all rows whose key is at least `from` and below `to`, until told to stop.
+    fn walk_all(&self, table: Table, (from, to): (&[u8], &[u8]), order: Order, visit: &mut Step<'_>) {
+        let front: Option<Owner> = if order == Order::Rising { from.try_into().ok() } else { None };
+        let floor = front.and_then(|owner| self.floor(table, owner));
+        let from = floor.as_deref().map_or(from, |floor| floor.max(from));
+        let mut span = Span { from: from.into(), to: to.into(), order };
+        let mut first = None;
+        loop {
+            if span.from >= span.to {
+                break;
+            }
+            match self.walk(table, &mut span, &mut first, visit) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(failed) => self.heal(failed),
+            }
+        }
+        if let Some(owner) = front {
+            self.learn(table, owner, first.as_deref(), to);
+        }
     }
 }
 
@@ -275,24 +291,22 @@ impl Tables for Layered {
         if table.is_resident() {
             return self.resident.scan(table, from, to, order, visit);
         }
-        let front: Option<Owner> = if order == Order::Rising { from.try_into().ok() } else { None };
-        let floor = front.and_then(|owner| self.floor(table, owner));
-        let from = floor.as_deref().map_or(from, |floor| floor.max(from));
-        let mut span = Span { from: from.into(), to: to.into(), order };
-        let mut first = None;
-        loop {
-            if span.from >= span.to {
-                break;
-            }
-            match self.walk(table, &mut span, &mut first, visit) {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(failed) => self.heal(failed),
-            }
+        self.walk_all(table, (from, to), order, &mut |key, found| match found {
+            Found::Ram(_, Some(row)) => Ok(visit(key, row)),
+            Found::Ram(_, None) => Ok(ControlFlow::Continue(())),
+            Found::Cold(row) => Ok(visit(key, &row.value()?)),
+        });
+    }
+
+    fn survey(&self, table: Table, from: &[u8], to: &[u8], order: Order, visit: &mut Survey<'_>) {
+        if table.is_resident() {
+            return self.resident.survey(table, from, to, order, visit);
         }
-        if let Some(owner) = front {
-            self.learn(table, owner, first.as_deref(), to);
-        }
+        self.walk_all(table, (from, to), order, &mut |key, found| match found {
+            Found::Ram(_, Some(row)) => Ok(visit(key, Kept::Whole((*row).clone()))),
+            Found::Ram(_, None) => Ok(ControlFlow::Continue(())),
+            Found::Cold(row) => Ok(visit(key, row.kept())),
+        });
     }
 
     fn before(&self, table: Table, key: &[u8]) -> Before {

@@ -29,6 +29,7 @@ mod sequencer;
 pub mod storage_error;
 mod supply;
 mod tables;
+mod turns;
 pub mod verify;
 mod window;
 

@@ -1,12 +1,15 @@
 //! Where the engine's rows live: a few tables of bytes, in key order.
 //!
-//! Lives here: the trait, the tables' names, rows in RAM, and the journal that undoes a refused
-//! transaction. Not here: what rows mean (`rows/`) and who changes them (`apply/`).
+//! Lives here: the trait, the tables' names, and rows in RAM. Not here: the journal that undoes a refused
+//! transaction (`tables/journaled.rs`), what rows mean (`rows/`) and who changes them (`apply/`).
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 
 use bytes::Bytes;
+
+mod journaled;
+pub(crate) use journaled::Journaled;
 
 /// The tables. Their numbers are on disk: never reuse one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -156,6 +159,9 @@ pub(crate) enum Order {
 /// What a scan calls for each row: key, then value.
 pub(crate) type Visit<'a> = dyn FnMut(&[u8], &Bytes) -> ControlFlow<()> + 'a;
 
+/// What a survey calls for each row.
+pub(crate) type Survey<'a> = dyn FnMut(&[u8], Kept) -> ControlFlow<()> + 'a;
+
 /// Tables of bytes in key order. The engine is one; the tables behind it can be swapped.
 pub(crate) trait Tables {
     /// The row under `key`.
@@ -179,6 +185,11 @@ pub(crate) trait Tables {
 
     /// Visits the rows whose key is at least `from` and below `to`, until told to stop.
     fn scan(&self, table: Table, from: &[u8], to: &[u8], order: Order, visit: &mut Visit<'_>);
+
+    /// As [`Self::scan`], over rows that are as they were written or not: for whoever can go on without one.
+    fn survey(&self, table: Table, from: &[u8], to: &[u8], order: Order, visit: &mut Survey<'_>) {
+        self.scan(table, from, to, order, &mut |key, value| visit(key, Kept::Whole(value.clone())));
+    }
 
     /// What [`Self::take_back`] needs to undo the next change of this row.
     fn before(&self, table: Table, key: &[u8]) -> Before;
@@ -260,101 +271,6 @@ impl Tables for RamTables {
     }
 }
 
-/// A row's key and what stood there before.
-type Overwritten = (Table, Box<[u8]>, Before);
-
-/// Tables that remember what a transaction overwrote, so that it can be undone, and how many rows
-/// it wrote, so that one that wrote nothing leaves no record.
-#[derive(Debug, Default)]
-pub(crate) struct Journaled<T> {
-    inner: T,
-    writes: u64,
-    undo: Option<Vec<Overwritten>>,
-}
-
-impl<T: Tables> Journaled<T> {
-    /// These tables with a journal over them.
-    pub(crate) fn new(inner: T) -> Self {
-        Self { inner, writes: 0, undo: None }
-    }
-
-    /// The tables themselves.
-    pub(crate) fn inner(&self) -> &T {
-        &self.inner
-    }
-
-    /// The tables themselves, for what is no change of a row.
-    pub(crate) fn inner_mut(&mut self) -> &mut T {
-        &mut self.inner
-    }
-
-    /// How many rows were ever written or removed.
-    pub(crate) fn writes(&self) -> u64 {
-        self.writes
-    }
-
-    /// From here on changes can be undone.
-    pub(crate) fn begin(&mut self) {
-        self.undo = Some(Vec::new());
-    }
-
-    /// What was changed since [`Self::begin`] stays.
-    pub(crate) fn keep(&mut self) {
-        self.undo = None;
-    }
-
-    /// Everything is as it was at [`Self::begin`].
-    pub(crate) fn roll_back(&mut self) {
-        for (table, key, old) in self.undo.take().unwrap_or_default().into_iter().rev() {
-            self.writes = self.writes.saturating_sub(1);
-            self.inner.take_back(table, &key, old);
-        }
-    }
-
-    fn note(&mut self, table: Table, key: &[u8]) {
-        self.writes += 1;
-        if let Some(undo) = &mut self.undo {
-            undo.push((table, key.into(), self.inner.before(table, key)));
-        }
-    }
-}
-
-impl<T: Tables> Tables for Journaled<T> {
-    fn get(&self, table: Table, key: &[u8]) -> Option<Bytes> {
-        self.inner.get(table, key)
-    }
-
-    fn find(&self, table: Table, key: &[u8]) -> Option<Kept> {
-        self.inner.find(table, key)
-    }
-
-    fn miss(&self, table: Table, key: &[u8]) -> ! {
-        self.inner.miss(table, key)
-    }
-
-    fn put(&mut self, table: Table, key: &[u8], value: Bytes) {
-        self.note(table, key);
-        self.inner.put(table, key, value);
-    }
-
-    fn delete(&mut self, table: Table, key: &[u8]) {
-        self.note(table, key);
-        self.inner.delete(table, key);
-    }
-
-    fn scan(&self, table: Table, from: &[u8], to: &[u8], order: Order, visit: &mut Visit<'_>) {
-        self.inner.scan(table, from, to, order, visit);
-    }
-
-    fn before(&self, table: Table, key: &[u8]) -> Before {
-        self.inner.before(table, key)
-    }
-
-    fn take_back(&mut self, table: Table, key: &[u8], before: Before) {
-        self.inner.take_back(table, key, before);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -377,20 +293,5 @@ mod tests {
         assert_eq!(keys(&tables, b"b", b"d", Order::Rising), [b"b", b"c"]);
         assert_eq!(keys(&tables, b"b", b"d", Order::Falling), [b"c", b"b"]);
         assert_eq!(keys(&tables, b"d", b"b", Order::Rising), Vec::<Vec<u8>>::new());
-    }
-
-    #[test]
-    fn a_rolled_back_transaction_leaves_no_trace() {
-        let mut tables = Journaled::new(RamTables::default());
-        tables.put(Table::Body, b"kept", Bytes::from_static(b"1"));
-        let writes = tables.writes();
-        tables.begin();
-        tables.put(Table::Body, b"kept", Bytes::from_static(b"2"));
-        tables.put(Table::Body, b"new", Bytes::from_static(b"3"));
-        tables.delete(Table::Body, b"kept");
-        tables.roll_back();
-        assert_eq!(tables.get(Table::Body, b"kept"), Some(Bytes::from_static(b"1")));
-        assert_eq!(tables.get(Table::Body, b"new"), None);
-        assert_eq!(tables.writes(), writes);
     }
 }

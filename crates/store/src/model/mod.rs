@@ -11,6 +11,7 @@ mod consumer;
 mod dead;
 mod engine;
 mod event;
+mod events;
 mod group;
 mod keep;
 mod keys;

@@ -42,6 +42,7 @@ impl World {
             }
             Read::Dead(read) => self.dead_page(read, now),
             Read::Holders(queue) => Ok(Page::Holders(self.holders(self.open(queue)?, now))),
+            Read::Events(read) => self.events_page(read, now),
             Read::Stream(stream) => Ok(Page::Stream(Box::new(self.stream_view(self.open_stream(stream)?)))),
             Read::Streams { name_prefix, cursor, limit } => {
                 let open = (0..self.streams.len()).filter(|&at| self.streams[at].closed_at.is_none());
@@ -153,7 +154,7 @@ pub(super) fn page<T>(
 }
 
 impl Queue {
-    fn delivery_view(&self, event: &Event, queue: usize, now: Now) -> DeliveryView {
+    pub(super) fn delivery_view(&self, event: &Event, queue: usize, now: Now) -> DeliveryView {
         let delivery: Delivery = event.delivery(queue).cloned().unwrap_or_else(|| self.fresh(event));
         let closed = self.closed.filter(|_| !delivery.is_over());
         let policy = self.policy(event);

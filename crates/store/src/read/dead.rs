@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use naven_api::limits::{DEAD_EXAMPLE_BYTES_MAX, DEAD_SCANS_MAX};
+use naven_api::limits::{self, DEAD_EXAMPLE_BYTES_MAX};
 use naven_api::{EventId, Timestamp};
 use naven_core::{DeadReason, Fingerprint};
 
@@ -39,12 +39,15 @@ impl DeadFilter {
 
     /// Whether one that died in time for this reason with this error is meant.
     pub(crate) fn takes(&self, reason: DeadReason, error: Option<&str>) -> bool {
-        let is_error = |wanted: &String| {
-            let is_in = error.is_some_and(|error| error.contains(wanted.as_str()));
-            is_in || (wanted.len() == 16 && Fingerprint::of(reason, error).to_string() == *wanted)
-        };
-        self.reason.is_none_or(|wanted| wanted == reason) && self.error.as_ref().is_none_or(is_error)
+        let is_meant = |wanted: &String| is_error(wanted, Some(reason), error);
+        self.reason.is_none_or(|wanted| wanted == reason) && self.error.as_ref().is_none_or(is_meant)
     }
+}
+
+/// Whether this last error contains `wanted`, or what died for this reason has `wanted` as its fingerprint.
+pub(super) fn is_error(wanted: &str, reason: Option<DeadReason>, error: Option<&str>) -> bool {
+    let is_print = |reason| wanted.len() == 16 && Fingerprint::of(reason, error).to_string() == wanted;
+    error.is_some_and(|error| error.contains(wanted)) || reason.is_some_and(is_print)
 }
 
 /// A question on the dead letters of an open queue. Each looks at 20,000 of them at most.
@@ -158,5 +161,5 @@ impl Grouping {
     }
 }
 
-/// Most dead letters that one question looks at.
-pub(crate) const SCANS_MAX: usize = DEAD_SCANS_MAX as usize;
+/// Most rows that one question looks at.
+pub(crate) const SCANS_MAX: usize = limits::SCANS_MAX as usize;

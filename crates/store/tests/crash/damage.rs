@@ -11,6 +11,7 @@ use naven_store::conformance::{Bench, ManualClock};
 use naven_store::embedded::Pace;
 use naven_store::embedded::disk::MemDisk;
 use naven_store::embedded::storage_error::StorageError;
+use naven_store::read::{EventFilter, EventRead, Page, Read, ScanBound, Wanted};
 use naven_store::reply::OpReply;
 use naven_store::txn::{Due, SettleStep};
 
@@ -90,6 +91,38 @@ fn an_event_that_is_damaged_while_it_is_held_can_still_be_settled() {
     assert_eq!(bench.event(events[0]).body, None);
     bench.must(&grant, SettleStep::Ack);
     assert_eq!(bench.delivery(events[0]).state, View::Done);
+}
+
+#[test]
+fn a_damaged_event_is_listed_without_its_payload_and_harms_no_list() {
+    let (disk, events) = store();
+    flip(&disk, "number 004");
+    let bench = reopened(&disk);
+    let list = |text: Option<&str>, states: &[View]| {
+        let text = text.map(str::to_owned);
+        let filter = EventFilter { text, states: states.to_vec(), ..EventFilter::default() };
+        let wanted = Wanted::Items { limit: 500, payload: true };
+        let bound = ScanBound::default();
+        match bench.read(Read::Events(EventRead {
+            queue: named("mail"),
+            filter,
+            cursor: None,
+            wanted,
+            bound,
+        })) {
+            Ok(Page::Events(page)) => page.items,
+            other => panic!("no list: {other:?}"),
+        }
+    };
+    let all = list(None, &[]);
+    assert_eq!(all.len(), 11);
+    let damaged = all.iter().find(|item| item.id == events[4]).expect("it is there");
+    assert_eq!((&damaged.body, damaged.deliveries[0].state), (&None, View::Ready));
+    assert_eq!(list(Some("number"), &[]).len(), 9, "a payload that is lost contains nothing");
+    // A claim makes a dead letter of it, which is found by its state.
+    assert_eq!(bench.claim_up_to("mail", 100).len(), 10);
+    let dead = list(None, &[View::Dead]);
+    assert_eq!((dead.len(), dead[0].id, &dead[0].body), (1, events[4], &None));
 }
 
 #[test]

@@ -152,14 +152,21 @@ impl<'a, T: Tables> Context<'a, T> {
 
     pub(super) fn body(&self, stream: StreamNo, arrival: Arrival) -> Option<BodyRow> {
         let key = key::counted(stream.0, arrival.0);
-        let lost = match self.tables.find(Table::Body, &key)? {
-            Kept::Whole(bytes) => return Some(BodyRow::decode(bytes).expect(READABLE)),
-            Kept::Damaged(bytes) => BodyRow::of_damaged(bytes),
-        };
-        match lost.and_then(|row| self.borne_out(stream, arrival, row)) {
+        let kept = self.tables.find(Table::Body, &key)?;
+        match self.legible(stream, arrival, kept) {
             Some(row) => Some(row),
             // Not even where it stands: asked for once more, whole or not at all.
             None => self.tables.get(Table::Body, &key).and_then(BodyRow::decode),
+        }
+    }
+
+    /// An event's row, or what can be told of it; none where not even that is borne out by another row.
+    pub(super) fn legible(&self, stream: StreamNo, arrival: Arrival, kept: Kept) -> Option<BodyRow> {
+        match kept {
+            Kept::Whole(bytes) => Some(BodyRow::decode(bytes).expect(READABLE)),
+            Kept::Damaged(bytes) => {
+                BodyRow::of_damaged(bytes).and_then(|row| self.borne_out(stream, arrival, row))
+            }
         }
     }
 

@@ -11,12 +11,12 @@ use naven_core::{DeadReason, Delivery, State};
 
 use super::context::{Context, event_id};
 use super::dealing::Dealing;
-use super::read::DeadAt;
+use super::read::{DeadAt, dead_at};
 use crate::embedded::rows::key::{self, Arrival, QueueNo};
 use crate::embedded::rows::queue::QueueRow;
 use crate::embedded::tables::{Order, Table, Tables};
 use crate::read::{Cursor, DeadFilter, DeadRead, Grouping, Matched, Page, SCANS_MAX};
-use crate::reply::{OpError, Refused};
+use crate::reply::OpError;
 
 /// A dead delivery and where it is kept.
 pub(super) struct Died {
@@ -78,11 +78,7 @@ impl<T: Tables> Context<'_, T> {
         cursor: Option<&Cursor>,
         (limit, payload): (usize, bool),
     ) -> Result<Page, OpError> {
-        let after = match cursor {
-            Some(cursor) if cursor.0.len() == 20 => Some(key::time_of(&cursor.0)),
-            Some(_) => return Err(Refused::BadCursor.into()),
-            None => None,
-        };
+        let after = cursor.map(dead_at).transpose()?;
         let (from, before) = filter.died();
         let highest = after.unwrap_or((before, Arrival(0))).min((before, Arrival(0)));
         let (mut found, mut scans, mut last, mut more) = (Vec::new(), 0, highest, false);

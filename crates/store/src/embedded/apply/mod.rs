@@ -16,6 +16,7 @@ mod dealing;
 mod dedupe;
 mod delete;
 mod discard;
+mod events;
 mod expire;
 mod group;
 mod holders;

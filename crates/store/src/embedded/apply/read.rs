@@ -10,14 +10,16 @@ use crate::embedded::rows::body::BodyRow;
 use crate::embedded::rows::key::{self, Arrival, QueueNo};
 use crate::embedded::rows::queue::QueueRow;
 use crate::embedded::tables::{Order, Table, Tables};
-use crate::read::{Cursor, DeliveryView, EventView, Page, QueueView, Read, SystemView};
+use crate::read::{Cursor, DeliveryView, EventView, Page, QueueView, Read, SCANS_MAX, SystemView};
 use crate::reply::{OpError, Refused};
-
-/// Most rows that one page looks at: a page may be short, or even empty, and still have a next one.
-pub(super) const PAGE_SCANS_MAX: usize = 20_000;
 
 /// Where a list of dead letters stands: newest death first, then newest arrival.
 pub(super) type DeadAt = (i64, Arrival);
+
+/// Where the last page of dead letters ended.
+pub(super) fn dead_at(cursor: &Cursor) -> Result<DeadAt, OpError> {
+    if cursor.0.len() == 20 { Ok(key::time_of(&cursor.0)) } else { Err(Refused::BadCursor.into()) }
+}
 
 impl<T: Tables> Context<'_, T> {
     /// What `read` asks for, as the tables stand.
@@ -45,6 +47,7 @@ impl<T: Tables> Context<'_, T> {
                 let (no, row) = self.open_queue(queue)?;
                 Ok(Page::Holders(self.holders(no, &row)))
             }
+            Read::Events(read) => self.events_page(read),
             Read::Stream(stream) => {
                 let (no, row) = self.open_stream(stream)?;
                 Ok(Page::Stream(Box::new(self.stream_view(no, &row))))
@@ -80,7 +83,7 @@ impl<T: Tables> Context<'_, T> {
         let to = cursor.map_or(&[0xff; 17][..], |cursor| cursor.0.as_slice());
         let (mut items, mut last, mut more, mut scans) = (Vec::<QueueView>::new(), Vec::new(), false, 0);
         self.tables.scan(Table::QueueId, &[], to, Order::Falling, &mut |key, value| {
-            more = items.len() >= limit as usize || scans >= PAGE_SCANS_MAX;
+            more = items.len() >= limit as usize || scans >= SCANS_MAX;
             if more {
                 return ControlFlow::Break(());
             }
@@ -101,11 +104,7 @@ impl<T: Tables> Context<'_, T> {
         cursor: Option<&Cursor>,
         (limit, payload): (usize, bool),
     ) -> Result<Page, OpError> {
-        let after = match cursor {
-            Some(cursor) if cursor.0.len() == 20 => Some(key::time_of(&cursor.0)),
-            Some(_) => return Err(Refused::BadCursor.into()),
-            None => None,
-        };
+        let after = cursor.map(dead_at).transpose()?;
         let (found, more) = self.dead_places(no, queue, after, limit);
         let mut items = Vec::with_capacity(found.len());
         for &(_, arrival) in found.iter().take(limit) {
@@ -188,7 +187,7 @@ impl<T: Tables> Context<'_, T> {
         let (low, high) = (key::counted(queue.stream.0, 0), key::counted(queue.stream.0, below.0));
         let (mut more, mut scans, mut last) = (None, 0, below);
         self.tables.scan(Table::Body, &low, &high, Order::Falling, &mut |key, _| {
-            if found.len() >= limit || scans >= PAGE_SCANS_MAX {
+            if found.len() >= limit || scans >= SCANS_MAX {
                 more = Some((closed, last));
                 return ControlFlow::Break(());
             }
@@ -217,7 +216,7 @@ impl<T: Tables> Context<'_, T> {
     }
 
     /// How this queue deals with an event that is not one that it only remembers.
-    fn listed(
+    pub(super) fn listed(
         &self,
         (no, queue): (QueueNo, &QueueRow),
         arrival: Arrival,

@@ -9,12 +9,11 @@ use naven_api::Timestamp;
 use naven_core::{State, View};
 
 use super::context::{Context, READABLE, event_id};
-use super::read::PAGE_SCANS_MAX;
 use crate::embedded::rows::delivery;
 use crate::embedded::rows::key::{self, EntryNo, QueueNo, StreamNo};
 use crate::embedded::rows::stream::{EntryRow, StreamRow};
 use crate::embedded::tables::{Order, Table, Tables};
-use crate::read::{Cursor, EntryView, GroupView, Page, StreamView};
+use crate::read::{Cursor, EntryView, GroupView, Page, SCANS_MAX, StreamView};
 use crate::reply::{OpError, Refused};
 use crate::txn::Place;
 
@@ -48,7 +47,7 @@ impl<T: Tables> Context<'_, T> {
         let to = cursor.map_or(&[0xff; 5][..], |cursor| cursor.0.as_slice());
         let (mut items, mut last, mut more, mut scans) = (Vec::new(), Vec::new(), false, 0);
         self.tables.scan(Table::Stream, &[], to, Order::Falling, &mut |key, value| {
-            more = items.len() >= limit || scans >= PAGE_SCANS_MAX;
+            more = items.len() >= limit || scans >= SCANS_MAX;
             if more {
                 return ControlFlow::Break(());
             }
@@ -124,7 +123,7 @@ impl<T: Tables> Context<'_, T> {
     /// Looked for among a bounded number of deliveries.
     fn oldest_pending(&self, no: QueueNo) -> Option<Timestamp> {
         let (mut oldest, mut from) = (None, 0);
-        for _ in 0..PAGE_SCANS_MAX {
+        for _ in 0..SCANS_MAX {
             let Some((EntryNo(n), value)) = self.next_row(Table::Delivery, no.0, from) else { break };
             let (_, delivery) = delivery::decode(value).expect(READABLE);
             let first = delivery.log.first().filter(|_| !matches!(delivery.state, State::Dead(_)));

@@ -111,15 +111,7 @@ impl ColdReader {
             let Some(value) = stored.get(key).map_err(storage_error)? else {
                 return Ok(self.beside(table, key)?.map(Kept::Whole));
             };
-            let kept = match row::decode(table, key, value.value()) {
-                Some(row) => Kept::Whole(Bytes::copy_from_slice(row)),
-                None => {
-                    tracing::error!("{}", damaged(table, key));
-                    let raw = value.value().get(row::CRC_BYTES..).unwrap_or_default();
-                    Kept::Damaged(Bytes::copy_from_slice(raw))
-                }
-            };
-            Ok(Some(kept))
+            Ok(Some(kept(table, key, value.value())))
         })
     }
 
@@ -233,6 +225,21 @@ impl ColdRow {
     /// `Broken` where it is not what was written.
     pub(crate) fn value(&self) -> Reads<Bytes> {
         checked(self.table, self.key(), self.value.value())
+    }
+
+    /// Its value, as it was written or not.
+    pub(crate) fn kept(&self) -> Kept {
+        kept(self.table, self.key(), self.value.value())
+    }
+}
+
+fn kept(table: Table, key: &[u8], value: &[u8]) -> Kept {
+    match row::decode(table, key, value) {
+        Some(row) => Kept::Whole(Bytes::copy_from_slice(row)),
+        None => {
+            tracing::error!("{}", damaged(table, key));
+            Kept::Damaged(Bytes::copy_from_slice(value.get(row::CRC_BYTES..).unwrap_or_default()))
+        }
     }
 }
 

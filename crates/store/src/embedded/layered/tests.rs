@@ -12,7 +12,7 @@ use crate::embedded::cold::{Applied, Cold};
 use crate::embedded::disk::{Disk, MemDisk};
 use crate::embedded::meta::{Meta, StoreId};
 use crate::embedded::supply::Supply;
-use crate::embedded::tables::{Journaled, Order, RamTables, Table, Tables};
+use crate::embedded::tables::{Journaled, Kept, Order, RamTables, Table, Tables};
 
 const TABLES: [Table; 3] = [Table::Retry, Table::Delivery, Table::Queue];
 
@@ -107,6 +107,13 @@ impl Both {
         let ours = rows(&self.layered, table, &from, &to, order, most);
         let right = rows(&self.plain, table, &from, &to, order, most);
         assert_eq!(ours, right, "{table:?} {from:?} {to:?} {order:?} {most}");
+        let mut surveyed = Vec::new();
+        self.layered.survey(table, &from, &to, order, &mut |key, kept| {
+            let Kept::Whole(value) = kept else { panic!("nothing is damaged here") };
+            surveyed.push((key.to_vec(), value));
+            if surveyed.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        assert_eq!(surveyed, right, "surveyed: {table:?} {from:?} {to:?} {order:?} {most}");
     }
 }
 
