@@ -6,11 +6,12 @@
 use std::sync::Arc;
 
 use naven_core::{DeadReason, View};
-use naven_store::conformance::bench::{append, named, redrive};
+use naven_store::conformance::bench::{append, delete, named, redrive};
 use naven_store::conformance::{Bench, ManualClock};
 use naven_store::embedded::Pace;
 use naven_store::embedded::disk::MemDisk;
 use naven_store::embedded::storage_error::StorageError;
+use naven_store::queue::QueueRef;
 use naven_store::read::{EventFilter, EventRead, Page, Read, ScanBound, Wanted};
 use naven_store::reply::OpReply;
 use naven_store::txn::{Due, SettleStep};
@@ -123,6 +124,19 @@ fn a_damaged_event_is_listed_without_its_payload_and_harms_no_list() {
     assert_eq!(bench.claim_up_to("mail", 100).len(), 10);
     let dead = list(None, &[View::Dead]);
     assert_eq!((dead.len(), dead[0].id, &dead[0].body), (1, events[4], &None));
+}
+
+#[test]
+fn a_damaged_event_is_among_the_dead_letters_that_a_deleted_queue_left() {
+    let (disk, events) = store();
+    flip(&disk, "number 004");
+    let bench = reopened(&disk);
+    let queue = QueueRef::Id(bench.view("mail").id);
+    bench.ask(delete("mail", true)).expect("it is forced");
+    let left = bench.dead_letters(&queue, 500);
+    assert_eq!(left.len(), 11);
+    let damaged = left.iter().find(|letter| letter.id == events[4]).expect("it is there");
+    assert_eq!(damaged.body, None, "without a payload");
 }
 
 #[test]

@@ -186,15 +186,16 @@ impl<T: Tables> Context<'_, T> {
     ) -> Option<DeadAt> {
         let (low, high) = (key::counted(queue.stream.0, 0), key::counted(queue.stream.0, below.0));
         let (mut more, mut scans, mut last) = (None, 0, below);
-        self.tables.scan(Table::Body, &low, &high, Order::Falling, &mut |key, _| {
+        self.tables.survey(Table::Body, &low, &high, Order::Falling, &mut |key, kept| {
             if found.len() >= limit || scans >= SCANS_MAX {
                 more = Some((closed, last));
                 return ControlFlow::Break(());
             }
             scans += 1;
             last = Arrival(key::count_of(key));
-            let row = self.body(queue.stream, last).expect("a scanned event has a row");
-            let view = self.listed((no, queue), last, &row);
+            // Of a damaged row that nothing bears out nobody can say whose it is.
+            let row = self.legible(queue.stream, last, kept);
+            let view = row.and_then(|row| self.listed((no, queue), last, &row));
             let died_then = |view: &DeliveryView| view.dead.is_some() && died_at(view) == closed;
             found.extend(view.filter(died_then).map(|_| (closed, last)));
             ControlFlow::Continue(())
