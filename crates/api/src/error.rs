@@ -48,6 +48,8 @@ codes! {
     UnknownField = 40002, "unknown_field";
     /// A list's cursor is not one that this list gave out.
     InvalidCursor = 40005, "invalid_cursor";
+    /// A list's filter is not one.
+    InvalidFilter = 40006, "invalid_filter";
     /// No key was sent.
     KeyMissing = 40100, "key_missing";
     /// The key sent is not one of ours.
@@ -136,6 +138,7 @@ impl ErrorCode {
             | Self::InvalidField
             | Self::UnknownField
             | Self::InvalidCursor
+            | Self::InvalidFilter
             | Self::KeyMissing
             | Self::KeyInvalid
             | Self::KeyExpired

@@ -13,6 +13,7 @@ pub mod envelope;
 pub mod error;
 pub mod error_text;
 pub mod event;
+pub mod event_list;
 pub mod field;
 pub mod headers;
 pub mod id;

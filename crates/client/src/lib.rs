@@ -29,6 +29,7 @@ mod client;
 mod dead;
 mod error;
 mod event;
+mod event_list;
 mod key;
 mod once;
 pub mod payload;
@@ -44,6 +45,7 @@ pub use client::Client;
 pub use dead::BulkAnswer;
 pub use error::{ApiError, Code, Error};
 pub use event::{DeadLetter, Event};
+pub use event_list::{EventPage, Events};
 pub use once::Once;
 pub use queue::Unfinished;
 pub use settle::Nack;
@@ -59,6 +61,7 @@ pub use naven_api::claim::{ClaimBatchRequest, ClaimReply, ClaimRequest, ClaimedE
 pub use naven_api::dead::{ErrorGroupReply, ErrorGroupsReply};
 pub use naven_api::envelope::List;
 pub use naven_api::event::{AttemptReply, DeadReply, DeliveryReply, HoldReply, TimelineReply};
+pub use naven_api::event_list::TotalReply;
 pub use naven_api::key::{KeyCreateRequest, KeyDeletedReply, KeyPatchRequest, KeyReply, KeyRotateRequest};
 pub use naven_api::publish::PublishRequest;
 pub use naven_api::queue::{
@@ -72,6 +75,6 @@ pub use naven_api::watch::{
 };
 pub use naven_api::{
     Backoff, ConsumerId, DedupeKey, DelaySeconds, EntryId, ErrorCode, EventId, FieldFault, Headers,
-    IdempotencyKey, KeyId, LeaseSeconds, LeaseToken, OperationId, Payload, QueueId, QueueName, Scope,
-    StartFrom, StreamName, Timestamp, WaitSeconds,
+    IdempotencyKey, KeyId, LeaseSeconds, LeaseToken, OperationId, Payload, PayloadCondition, PayloadPath,
+    QueueId, QueueName, Scope, StartFrom, StreamName, Timestamp, WaitSeconds,
 };

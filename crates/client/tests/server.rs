@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use naven_client::{
     BulkAnswer, ClaimBatchRequest, ClaimReply, ClaimRequest, Client, DeadDiscardRequest, DeadFilterRequest,
-    DeadRedriveRequest, DelaySeconds, Entries, Error, ErrorCode, Headers, LeaseSeconds, LeaseToken, Nack,
-    NackMode, PublishRequest, QueueCreateRequest, QueueFields, ResetRequest, StartFrom, StatsSpan,
+    DeadRedriveRequest, DelaySeconds, Entries, Error, ErrorCode, Events, Headers, LeaseSeconds, LeaseToken,
+    Nack, NackMode, PublishRequest, QueueCreateRequest, QueueFields, ResetRequest, StartFrom, StatsSpan,
     TailFilter, Tailed, Unfinished, WaitSeconds, Which, payload,
 };
 use naven_server::auth::BearerKey;
@@ -153,6 +153,45 @@ async fn many_dead_events_are_found_by_error_redriven_and_forgotten() {
     let named = DeadDiscardRequest { which: Which::Ids(died), dry_run: false };
     let BulkAnswer::Done(reply) = client.discard_many("q", &named).await.unwrap() else { panic!("named") };
     assert_eq!(reply.items.iter().map(|item| item.code).collect::<Vec<_>>(), [40_908, 40_908, 0]);
+}
+
+#[tokio::test]
+async fn events_are_listed_by_state_payload_and_error() {
+    let (_running, client) = server().await;
+    let publish = |text: &str| PublishRequest::new(payload::from_json(text).expect("a payload"));
+    let first = client.publish("q", &publish(r#"{"user":{"id":7}}"#)).await.unwrap();
+    let claimed = claim(&client).await;
+    let fatal = Nack { mode: NackMode::Fatal, ..Nack::failed("no user 7") };
+    client.nack(claimed.event.id, &claimed.lease_token, &fatal).await.unwrap();
+    let second = client.publish("q", &publish(r#"{"user":{"id":8},"a&b":"é +"}"#)).await.unwrap();
+
+    let all = Events { include_total: true, limit: Some(1), ..Events::default() };
+    let page = client.events("q", &all).await.unwrap();
+    assert_eq!((page.items[0].id, page.items[0].payload.is_none()), (second.id, true));
+    assert_eq!(page.total.map(|total| (total.value, total.capped)), Some((2, false)));
+    assert!(!page.scan_truncated);
+    let next = client.events("q", &Events { cursor: page.next_cursor, ..all }).await.unwrap();
+    assert_eq!((next.items[0].id, next.next_cursor), (first.id, None));
+
+    let any = Events { include_payload: true, ..Events::default() };
+    let path = |text: &str| text.parse().expect("a path");
+    for (events, found) in [
+        (any.clone().in_state("dead"), vec![first.id]),
+        (any.clone().in_state("dead").in_state("ready"), vec![second.id, first.id]),
+        (any.clone().with_payload(path("user.id"), "8").with_payload(path("a&b"), "é +"), vec![second.id]),
+        (Events { error: Some("no user".to_owned()), ..any.clone() }, vec![first.id]),
+        (Events { text: Some("\"id\":7".to_owned()), ..any.clone() }, vec![first.id]),
+        (Events { created_after: Some(first.created_at), ..any.clone() }, vec![second.id, first.id]),
+        (Events { created_before: Some(first.created_at), ..any.clone() }, vec![]),
+    ] {
+        let page = client.events("q", &events).await.unwrap();
+        assert_eq!(page.items.iter().map(|item| item.id).collect::<Vec<_>>(), found, "{events:?}");
+        assert_eq!(page.total, None);
+    }
+    let payload = client.events("q", &any).await.unwrap().items.remove(1).payload;
+    assert_eq!(payload.unwrap().get(), r#"{"user":{"id":7}}"#);
+    let unknown = client.events("q", &any.in_state("gone")).await.unwrap_err();
+    assert_eq!(unknown.code(), Some(ErrorCode::InvalidField));
 }
 
 #[tokio::test]

@@ -17,9 +17,9 @@ mod events;
 mod holders;
 pub use dead::{DeadFilter, DeadGroup, DeadGroups, DeadRead, Matched};
 pub(crate) use dead::{Grouping, SCANS_MAX};
+pub use events::{EventFilter, EventPage, EventRead, Looked, ScanBound, Wanted};
 pub(crate) use holders::Holding;
 pub use holders::{Holder, HolderKind, Holders};
-pub use events::{EventFilter, EventPage, EventRead, Looked, ScanBound, Wanted};
 
 /// One question.
 #[derive(Debug, Clone, PartialEq)]

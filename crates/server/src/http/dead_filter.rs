@@ -30,19 +30,11 @@ pub(super) fn of_query(query: &mut Query) -> DeadFilter {
     let time = Rule::new(Timestamp::RULE);
     let instant = |text: String| Timestamp::parse(&text).ok();
     DeadFilter {
-        reason: taken(query, "reason", &reason_rule(), |text| reason(&text)),
-        error: taken(query, "error", &error_filter_rule(), error_filter),
-        died_after: taken(query, "diedAfter", &time, instant),
-        died_before: taken(query, "diedBefore", &time, instant),
+        reason: query.parsed("reason", &reason_rule(), |text| reason(&text)),
+        error: query.parsed("error", &error_filter_rule(), error_filter),
+        died_after: query.parsed("diedAfter", &time, instant),
+        died_before: query.parsed("diedBefore", &time, instant),
     }
-}
-
-fn taken<T>(query: &mut Query, name: &str, rule: &Rule, read: impl FnOnce(String) -> Option<T>) -> Option<T> {
-    let value = read(query.text(name)?);
-    if value.is_none() {
-        query.refuse(name, rule);
-    }
-    value
 }
 
 #[cfg(test)]

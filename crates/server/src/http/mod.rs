@@ -17,6 +17,7 @@ mod dead_letter;
 mod docs;
 mod door;
 mod event;
+mod event_list;
 mod extract;
 mod group;
 mod health;

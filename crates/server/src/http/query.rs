@@ -3,6 +3,7 @@
 //! Lives here: its pairs, and the parameters that routes take. Not here: bodies (`body.rs`).
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use naven_api::field::{Faults, Rule, echo};
 use naven_api::limits::{CURSOR_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
@@ -44,6 +45,7 @@ pub(super) struct Query {
     pairs: Vec<(String, String)>,
     faults: Faults,
     bad_cursor: bool,
+    bad_filter: Option<String>,
 }
 
 impl Query {
@@ -53,6 +55,7 @@ impl Query {
             pairs: pairs(query.unwrap_or_default()).collect(),
             faults: Faults::default(),
             bad_cursor: false,
+            bad_filter: None,
         }
     }
 
@@ -74,9 +77,30 @@ impl Query {
         let before = self.pairs.len();
         self.pairs.retain(|(known, _)| known != name);
         if self.pairs.len() < before {
-            self.refuse(name, &Rule::new("given once"));
+            self.refuse(&echo(name), &Rule::new("given once"));
         }
         Some(value)
+    }
+
+    /// What `read` makes of a text.
+    pub(super) fn parsed<T>(
+        &mut self,
+        name: &str,
+        rule: &Rule,
+        read: impl FnOnce(String) -> Option<T>,
+    ) -> Option<T> {
+        let value = read(self.text(name)?);
+        if value.is_none() {
+            self.refuse(name, rule);
+        }
+        value
+    }
+
+    /// All parameters whose names begin so.
+    pub(super) fn beginning_with(&mut self, prefix: &str) -> Vec<(String, String)> {
+        let names = self.pairs.iter().map(|(name, _)| name).filter(|name| name.starts_with(prefix));
+        let names: BTreeSet<String> = names.cloned().collect();
+        names.into_iter().filter_map(|name| self.text(&name).map(|value| (name, value))).collect()
     }
 
     /// `true` or `false`.
@@ -127,6 +151,11 @@ impl Query {
         self.bad_cursor = true;
     }
 
+    /// Notes that what is asked for is no filter.
+    pub(super) fn bad_filter(&mut self, why: String) {
+        self.bad_filter.get_or_insert(why);
+    }
+
     /// Notes that a parameter breaks a rule.
     pub(super) fn refuse(&self, name: &str, rule: &Rule) {
         self.faults.invalid(rule.broken_at(name.to_owned()));
@@ -140,10 +169,13 @@ impl Query {
     /// Ends the reading.
     ///
     /// # Errors
-    /// 40002, 40001 and 40005, the first that applies.
+    /// 40002, 40001, 40006 and 40005, the first that applies.
     pub(super) fn end(self) -> Result<(), Failure> {
         self.pairs.iter().for_each(|(name, _)| self.faults.unknown(echo(name)));
         self.faults.verdict()?;
+        if let Some(why) = self.bad_filter {
+            return Err(Failure::new(ErrorCode::InvalidFilter, why));
+        }
         if self.bad_cursor {
             return Err(Failure::new(ErrorCode::InvalidCursor, "not a cursor that this list gave out"));
         }

@@ -10,8 +10,8 @@ use axum::routing::{delete, get, post};
 use naven_api::ErrorCode;
 
 use super::{
-    audit, backup, cancel, claim, consumer, dead_bulk, dead_letter, docs, event, group, health, key,
-    lease_batch, openapi, operation, publish, queue, settle, stats, stream, system, tail, timeline,
+    audit, backup, cancel, claim, consumer, dead_bulk, dead_letter, docs, event, event_list, group, health,
+    key, lease_batch, openapi, operation, publish, queue, settle, stats, stream, system, tail, timeline,
 };
 use crate::failure::Failure;
 use crate::node::Node;
@@ -23,7 +23,7 @@ pub(super) fn router(node: Arc<Node>) -> Router {
         .route("/v1/event-queues/{queue}", get(queue::get).patch(queue::patch).delete(queue::delete))
         .route("/v1/event-queues/{queue}/pause", post(queue::pause))
         .route("/v1/event-queues/{queue}/resume", post(queue::resume))
-        .route("/v1/event-queues/{queue}/events", post(publish::publish))
+        .route("/v1/event-queues/{queue}/events", get(event_list::of_queue).post(publish::publish))
         .route("/v1/event-queues/{queue}/events/batch", post(publish::publish_batch))
         .route("/v1/event-queues/{queue}/claim", post(claim::claim))
         .route("/v1/event-queues/{queue}/claim-batch", post(claim::claim_batch))

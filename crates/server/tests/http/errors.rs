@@ -49,6 +49,7 @@ async fn provoke(server: &TestServer, code: ErrorCode) -> Answer {
         40_001 => server.post("/v1/event-queues/q/events", json!({})).await,
         40_002 => server.post("/v1/event-queues/q/claim", json!({ "leaseSecond": 1 })).await,
         40_005 => server.get("/v1/event-queues?cursor=x").await,
+        40_006 => server.get("/v1/event-queues/q/events?payload.a..b=1").await,
         40_100 => server.send(b"GET /v1/me HTTP/1.1\r\nHost: t\r\n\r\n").await,
         40_101 => server.send(&request("GET", "/v1/me", "not-the-key", None)).await,
         40_102 | 40_300 | 40_405 | 41_200 | 42_900 => provoke_key(server, code).await,

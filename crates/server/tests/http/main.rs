@@ -19,6 +19,7 @@ mod contract;
 mod dead_letters;
 mod dedupe;
 mod errors;
+mod event_list;
 mod faulty;
 mod field_cases;
 mod idempotency;
@@ -125,6 +126,12 @@ macro_rules! every_case {
                 a_window_ends_and_may_be_changed,
                 an_event_that_expired_is_nobodys;
             errors: every_code_is_provoked;
+            event_list:
+                a_queues_events_are_listed_newest_first,
+                every_filter_lets_in_what_it_says,
+                pages_and_cursors_belong_to_their_filter,
+                a_total_is_told_where_it_is_asked_for,
+                a_key_lists_what_it_reaches;
             field_cases: fc02, fc08, fc10, fc16, fc17, fc18;
             idempotency:
                 a_repeated_publish_makes_one_event,

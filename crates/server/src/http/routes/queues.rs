@@ -6,9 +6,9 @@
 use naven_api::ErrorCode;
 
 use super::route::{
-    ADMIN, CONSUME, CURSOR, DIED_AFTER, DIED_BEFORE, Data, ERROR, FORCE, FROM, GROUP_BY, LIMIT, NAME_PREFIX,
-    PRODUCE, PUBLISHED, READ, REASON, Route, SAMPLE, STATES, STEP_SECONDS, TO, WITH_PAYLOAD, created, errors,
-    ok,
+    ADMIN, CONSUME, CREATED_AFTER, CREATED_BEFORE, CURSOR, DIED_AFTER, DIED_BEFORE, Data, ERROR, FORCE, FROM,
+    GROUP_BY, LIMIT, NAME_PREFIX, PAYLOAD, PRODUCE, PUBLISHED, READ, REASON, Route, SAMPLE, STATE, STATES,
+    STEP_SECONDS, TEXT, TO, WITH_PAYLOAD, WITH_TOTAL, created, errors, ok,
 };
 
 /// In the order of the contract.
@@ -82,6 +82,33 @@ pub(super) const ROUTES: &[Route] = &[
         body: Some("ResumeRequest"),
         answers: &ok(Data::Of("QueueReply"), "The queue as it is now"),
         errors: errors!(QueueNotFound),
+    },
+    Route {
+        method: "GET",
+        path: "/v1/event-queues/{queue}/events",
+        summary: "List a queue's events, the last that was published first",
+        scope: READ,
+        query: &[
+            STATE,
+            CREATED_AFTER,
+            CREATED_BEFORE,
+            ERROR,
+            PAYLOAD,
+            TEXT,
+            CURSOR,
+            LIMIT,
+            WITH_PAYLOAD,
+            WITH_TOTAL,
+        ],
+        body: None,
+        answers: &ok(Data::Of("EventsReply"), "One page"),
+        errors: &[
+            ErrorCode::InvalidField,
+            ErrorCode::UnknownField,
+            ErrorCode::InvalidCursor,
+            ErrorCode::InvalidFilter,
+            ErrorCode::QueueNotFound,
+        ],
     },
     Route {
         method: "POST",

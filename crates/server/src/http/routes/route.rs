@@ -103,6 +103,22 @@ pub(super) const GROUP_BY: Parameter = optional(
     Kind::Words(&["error"]),
 );
 
+pub(super) const STATE: Parameter =
+    optional("state", "Only those in this state; several with commas between, like leased,held", Kind::Text);
+pub(super) const CREATED_AFTER: Parameter =
+    optional("createdAfter", "Only those published at this time or later", Kind::Text);
+pub(super) const CREATED_BEFORE: Parameter =
+    optional("createdBefore", "Only those published before this time", Kind::Text);
+pub(super) const PAYLOAD: Parameter = optional(
+    "payload.PATH",
+    "Only those whose payload has this value at PATH, names joined by dots, like payload.user.id=7: a string's text, or the JSON of a number, true, false or null. At most 4 of them",
+    Kind::Text,
+);
+pub(super) const TEXT: Parameter =
+    optional("q", "Only those whose payload's JSON text contains this: 1 to 256 characters", Kind::Text);
+pub(super) const WITH_TOTAL: Parameter =
+    optional("includeTotal", "Whether the list's length is told, as far as it was counted", Kind::Flag);
+
 pub(super) const FORCE: Parameter =
     optional("force", "Whatever it still holds becomes dead letters", Kind::Flag);
 pub(super) const NAME_PREFIX: Parameter =
