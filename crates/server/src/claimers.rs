@@ -142,3 +142,40 @@ fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
     // No code panics while it holds the lock.
     known.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use naven_store::conformance::ManualClock;
+
+    use super::*;
+
+    #[test]
+    fn claimers_are_bounded_and_forgotten_after_a_while() {
+        let clock = Arc::new(ManualClock::default());
+        let claimers = Claimers::new(clock.clone());
+        let queue = QueueRef::Name("q".to_owned());
+        let begin = |n: usize| {
+            let name = format!("w{n}").parse().expect("a name");
+            claimers.begin(&queue, Some(&name), (None, None), n == 0)
+        };
+        let waits = begin(0);
+        (1..CLAIMERS_SEEN_MAX).for_each(|n| drop(begin(n)));
+        let seen = || claimers.of(std::slice::from_ref(&queue)).len();
+        assert_eq!(seen(), CLAIMERS_SEEN_MAX);
+        drop(begin(CLAIMERS_SEEN_MAX));
+        assert_eq!(seen(), CLAIMERS_SEEN_MAX, "one too many is not remembered");
+        clock.advance_ms(i64::from(CLAIMER_SEEN_SECONDS) * 1_000);
+        assert_eq!(seen(), 1, "who waits is there");
+        drop(begin(CLAIMERS_SEEN_MAX));
+        assert_eq!(seen(), 2, "there is room again");
+        drop(waits);
+        assert_eq!(claimers.of(&[queue])[0].1.waiting, 0);
+    }
+
+    #[test]
+    fn a_program_s_name_is_cut_on_a_character_s_border() {
+        let long = format!("{}é", "x".repeat(CLAIMER_CLIENT_BYTES_MAX - 1));
+        assert_eq!(cut(&long).len(), CLAIMER_CLIENT_BYTES_MAX - 1);
+        assert_eq!(cut("short"), "short");
+    }
+}

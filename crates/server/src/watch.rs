@@ -127,3 +127,40 @@ pub(crate) fn is_sampled(event: EventId, sample: u32) -> bool {
     let spread = (event.bits() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     spread.is_multiple_of(u64::from(sample.max(1)))
 }
+
+#[cfg(test)]
+mod tests {
+    use naven_api::QueueId;
+
+    use super::*;
+    use crate::stats::Span;
+
+    #[test]
+    fn what_was_missed_is_a_gap_and_makes_figures_incomplete() {
+        let at = |seconds: i64| Timestamp::from_ms(seconds * 1_000);
+        let (watch, queue) = (Watch::new(at(0), 1), QueueId::from_bits(1));
+        let complete = |from_seconds| {
+            let span = Span { from_seconds, points: 2, step_seconds: 60 };
+            watch.recorder().recorded(queue, span, (at(1_000), Sample::default())).complete
+        };
+        assert!(complete(120));
+        watch.hear(Told::Missed, at(250));
+        assert_eq!([0, 120, 180, 240, 300].map(complete), [true, true, false, false, true]);
+        let next = watch.tails.from(1, queue, |_| true, 10);
+        assert!(matches!(next.changes.as_slice(), [(1, Kept::Gap)]));
+    }
+
+    #[test]
+    fn one_in_so_many_events_is_sampled_whatever_its_stream() {
+        for stream in [1, 2, 200_u128] {
+            let of = |sample| {
+                (0..10_000).filter(|&n| is_sampled(EventId::from_bits(stream << 56 | n), sample)).count()
+            };
+            assert_eq!((of(0), of(1)), (10_000, 10_000));
+            for sample in [2, 10, 100] {
+                let expected = 10_000 / sample as usize;
+                assert!(of(sample).abs_diff(expected) < expected / 2, "{} of {expected}", of(sample));
+            }
+        }
+    }
+}

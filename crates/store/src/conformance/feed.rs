@@ -2,7 +2,7 @@
 //!
 //! Lives here: scripted lives and what a listener hears of them. Not here: what is counted from it.
 
-use std::time::Duration;
+use std::task::Poll;
 
 use bytes::Bytes;
 use naven_api::{EventId, QueueId};
@@ -21,7 +21,7 @@ use crate::txn::{
 /// What was told and not heard yet; the listener must have kept up. None where the feed is over.
 pub(super) async fn told_so_far(feed: &mut Changes) -> Option<Vec<Change>> {
     let mut heard = Vec::new();
-    while let Ok(told) = tokio::time::timeout(Duration::ZERO, feed.next()).await {
+    while let Some(told) = tokio::task::unconstrained(now_or_not(feed)).await {
         match told {
             Some(Told::Changes(changes)) => heard.extend_from_slice(&changes),
             Some(Told::Missed) => panic!("a listener that keeps up misses nothing"),
@@ -29,6 +29,15 @@ pub(super) async fn told_so_far(feed: &mut Changes) -> Option<Vec<Change>> {
         }
     }
     Some(heard)
+}
+
+/// What is told at once, without waiting for it; none where nothing is.
+async fn now_or_not(feed: &mut Changes) -> Option<Option<Told>> {
+    std::future::poll_fn(|cx| match std::pin::pin!(feed.next()).poll(cx) {
+        Poll::Ready(told) => Poll::Ready(Some(told)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
 }
 
 fn told(bench: &Bench, feed: &mut Changes) -> Vec<Change> {
