@@ -7,7 +7,7 @@ use std::fmt;
 use std::time::Duration;
 
 use naven_api::IdempotencyKey;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use reqwest::header::{AUTHORIZATION, ETAG, HeaderMap, HeaderValue, IF_MATCH};
 use reqwest::{Certificate, Method, RequestBuilder, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -46,6 +46,17 @@ impl fmt::Debug for Client {
     }
 }
 
+/// A thing and its version.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Tagged<T> {
+    /// The thing.
+    pub value: T,
+    /// Its version, as the server's `ETag` says it: handed in with a change, it lets the change pass only
+    /// while nobody else has made one. None where the server said none.
+    pub etag: Option<String>,
+}
+
 fn setup(why: String) -> Error {
     Error::Setup { why }
 }
@@ -71,6 +82,8 @@ pub(crate) struct Call<'a, B> {
     pub(crate) body: Option<B>,
     /// Under which key it may be repeated.
     pub(crate) once: Option<&'a IdempotencyKey>,
+    /// The version at which the thing has to be that is changed; none: any.
+    pub(crate) if_match: Option<&'a str>,
     /// How long the server may take before it begins to answer.
     pub(crate) wait: Duration,
 }
@@ -138,6 +151,18 @@ impl Client {
         answer::read(status, &headers, &body, answer::Partly::IsFailure)
     }
 
+    /// Sends `call` and reads its reply, with the version of what it shows.
+    pub(crate) async fn send_tagged<B, T>(&self, call: Call<'_, B>) -> Result<Tagged<T>, Error>
+    where
+        B: Serialize,
+        T: DeserializeOwned,
+    {
+        let (status, headers, body) = exchange(self.prepare(call)).await?;
+        let value = answer::read(status, &headers, &body, answer::Partly::IsFailure)?;
+        let etag = headers.get(ETAG).and_then(|tag| tag.to_str().ok()).map(str::to_owned);
+        Ok(Tagged { value, etag })
+    }
+
     /// Sends `call`, whose reply says of each of its items whether it failed.
     pub(crate) async fn send_items<B, T>(&self, call: Call<'_, B>) -> Result<T, Error>
     where
@@ -153,6 +178,9 @@ impl Client {
         let mut request = self.http.request(call.method, url).timeout(self.call_timeout + call.wait);
         if let Some(key) = call.once {
             request = request.header("idempotency-key", key.as_str());
+        }
+        if let Some(tag) = call.if_match {
+            request = request.header(IF_MATCH, tag);
         }
         match &call.body {
             Some(body) => request.json(body),
@@ -220,14 +248,16 @@ pub(crate) async fn read_whole(mut response: reqwest::Response) -> Result<(u16, 
 impl<'a, B> Call<'a, B> {
     /// A POST of `body`.
     pub(crate) fn post(path: &'a [&'a str], body: B) -> Self {
-        Self { method: Method::POST, path, query: &[], body: Some(body), once: None, wait: Duration::ZERO }
+        let (once, if_match, wait) = (None, None, Duration::ZERO);
+        Self { method: Method::POST, path, query: &[], body: Some(body), once, if_match, wait }
     }
 }
 
 impl<'a> Call<'a, ()> {
     /// A GET.
     pub(crate) fn get(path: &'a [&'a str], query: &'a [(&'a str, String)]) -> Self {
-        Self { method: Method::GET, path, query, body: None, once: None, wait: Duration::ZERO }
+        let (once, if_match, wait) = (None, None, Duration::ZERO);
+        Self { method: Method::GET, path, query, body: None, once, if_match, wait }
     }
 }
 

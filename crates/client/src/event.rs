@@ -93,7 +93,7 @@ impl Client {
     /// # Errors
     /// `event_not_found`, `wrong_state` where it is not dead, and what every call may meet.
     pub async fn redrive(&self, event: EventId) -> Result<Event, Error> {
-        self.redrive_under(event, None, None).await
+        self.redrive_under(event, &RedriveRequest { reset_attempts: true, queue: None }, None).await
     }
 
     /// As [`redrive`](Self::redrive), in `queue` (its name or id): needed where the event is in several.
@@ -103,16 +103,26 @@ impl Client {
     /// # Errors
     /// As there, and `queue_not_found`.
     pub async fn redrive_in(&self, event: EventId, queue: &str) -> Result<Event, Error> {
-        self.redrive_under(event, Some(queue), None).await
+        let queue = Some(queue.to_owned());
+        self.redrive_under(event, &RedriveRequest { reset_attempts: true, queue }, None).await
+    }
+
+    /// As [`redrive`](Self::redrive), as `request` says: its attempts may go on where they ended.
+    ///
+    /// Cancel safety: as there.
+    ///
+    /// # Errors
+    /// As there, `queue_not_found`, and `invalid_field` where the queue has to be named.
+    pub async fn redrive_as(&self, event: EventId, request: &RedriveRequest) -> Result<Event, Error> {
+        self.redrive_under(event, request, None).await
     }
 
     async fn redrive_under(
         &self,
         event: EventId,
-        queue: Option<&str>,
+        body: &RedriveRequest,
         once: Option<&IdempotencyKey>,
     ) -> Result<Event, Error> {
-        let body = RedriveRequest { reset_attempts: true, queue: queue.map(str::to_owned) };
         let path = ["events", &event.to_string(), "redrive"];
         self.send(Call { once, ..Call::post(&path, body) }).await
     }
@@ -168,6 +178,7 @@ impl Once<'_> {
     /// # Errors
     /// As there, and `idempotency_key_reused`.
     pub async fn redrive(&self, event: EventId, queue: Option<&str>) -> Result<Event, Error> {
-        self.client.redrive_under(event, queue, Some(self.key)).await
+        let body = RedriveRequest { reset_attempts: true, queue: queue.map(str::to_owned) };
+        self.client.redrive_under(event, &body, Some(self.key)).await
     }
 }

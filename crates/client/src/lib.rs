@@ -41,7 +41,7 @@ mod system;
 mod watch;
 
 pub use backup::BackupStream;
-pub use client::Client;
+pub use client::{Client, Tagged};
 pub use dead::BulkAnswer;
 pub use error::{ApiError, Code, Error};
 pub use event::{DeadLetter, Event};
@@ -60,12 +60,15 @@ pub use naven_api::bulk::{
 pub use naven_api::claim::{ClaimBatchRequest, ClaimReply, ClaimRequest, ClaimedEvent};
 pub use naven_api::dead::{ErrorGroupReply, ErrorGroupsReply};
 pub use naven_api::envelope::List;
-pub use naven_api::event::{AttemptReply, DeadReply, DeliveryReply, HoldReply, TimelineReply};
+pub use naven_api::event::{
+    AttemptReply, DeadReply, DeliveryReply, HoldReply, RedriveRequest, TimelineReply,
+};
 pub use naven_api::event_list::TotalReply;
 pub use naven_api::key::{KeyCreateRequest, KeyDeletedReply, KeyPatchRequest, KeyReply, KeyRotateRequest};
 pub use naven_api::publish::PublishRequest;
 pub use naven_api::queue::{
-    QueueCreateRequest, QueueFields, QueueReply, Retention, RetentionFields, RetentionReply, StateCounts,
+    QueueCreateRequest, QueueDeletedReply, QueueFields, QueuePatchRequest, QueueReply, Retention,
+    RetentionFields, RetentionReply, StateCounts,
 };
 pub use naven_api::settle::{AckReply, HeartbeatReply, NackMode, NackReply};
 pub use naven_api::stream::{GroupReply, ResetRequest, StreamReply, TrimReply, TrimRequest};
