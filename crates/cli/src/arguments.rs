@@ -7,10 +7,13 @@ use clap::{Parser, Subcommand};
 use crate::audit_log::AuditLogArgs;
 use crate::backup::BackupArgs;
 use crate::claim::ClaimArgs;
+use crate::config::ConfigCommand;
 use crate::dead_letter::DeadLetterCommand;
+use crate::event::EventCommand;
 use crate::key::KeyCommand;
 use crate::operation::OperationCommand;
 use crate::publish::PublishArgs;
+use crate::queue::QueueCommand;
 use crate::restore::RestoreArgs;
 use crate::salvage::SalvageArgs;
 use crate::settings::ServerArgs;
@@ -38,6 +41,9 @@ pub(crate) enum Command {
     Serve(ServerArgs),
     /// Run a server to try things on: a queue `demo`, a key, and lines to paste.
     Dev(ServerArgs),
+    /// Show a server's settings, and list all that there are.
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Prove the guarantees against a throw-away server, or against a running one.
     Smoke(SmokeArgs),
     /// Make, list, change, rotate and revoke keys.
@@ -45,6 +51,12 @@ pub(crate) enum Command {
     Key(KeyCommand),
     /// Show what operators changed, newest first.
     AuditLog(AuditLogArgs),
+    /// Make, list, change, pause and delete queues.
+    #[command(subcommand)]
+    Queue(QueueCommand),
+    /// Look at events, call them off, bring them back.
+    #[command(subcommand)]
+    Event(EventCommand),
     /// Look at streams, delete them, put their queues at other places.
     #[command(subcommand)]
     Stream(StreamCommand),

@@ -6,12 +6,15 @@ mod arguments;
 mod audit_log;
 mod backup;
 mod claim;
+mod config;
 mod config_file;
 mod connection;
 mod dead_letter;
 mod descriptors;
 mod dev;
 mod environment;
+mod event;
+mod event_shown;
 mod exit;
 mod key;
 mod logs;
@@ -19,6 +22,9 @@ mod operation;
 mod print;
 mod progress;
 mod publish;
+mod queue;
+mod queue_fields;
+mod queue_shown;
 mod restore;
 mod salvage;
 mod secret_file;
@@ -34,7 +40,7 @@ use std::future::Future;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::Parser;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use tokio::runtime::Runtime;
 
 use crate::arguments::{Arguments, Command};
@@ -42,7 +48,9 @@ use crate::exit::Failure;
 use crate::settings::Settings;
 
 fn main() -> ExitCode {
-    match run(Arguments::parse()) {
+    let matches = Arguments::command().get_matches();
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    match run(arguments, &matches) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             print::error(&failure);
@@ -51,7 +59,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: Arguments) -> Result<(), Failure> {
+fn run(arguments: Arguments, matches: &ArgMatches) -> Result<(), Failure> {
     let log = arguments.log.as_deref();
     match arguments.command {
         Command::Serve(args) => {
@@ -64,9 +72,12 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
             logs::start(log.or(settings.log.as_deref()), logs::OF_A_SERVER)?;
             block_on(dev::run(settings))
         }
+        Command::Config(command) => config::run(command, log, matches),
         Command::Smoke(args) => as_client(log, smoke::run(args)),
         Command::Key(command) => as_client(log, key::run(command)),
         Command::AuditLog(args) => as_client(log, audit_log::run(args)),
+        Command::Queue(command) => as_client(log, queue::run(command)),
+        Command::Event(command) => as_client(log, event::run(command)),
         Command::Stream(command) => as_client(log, stream::run(command)),
         Command::DeadLetter(command) => as_client(log, dead_letter::run(command)),
         Command::Operation(command) => as_client(log, operation::run(command)),

@@ -63,6 +63,39 @@ impl Output {
             }
         }
     }
+
+    /// Prints several things of one kind, for people as rows under `headings`.
+    ///
+    /// # Errors
+    /// What stdout says.
+    pub(crate) fn grid<T: Serialize>(
+        self,
+        things: &[T],
+        headings: &[&str],
+        row: fn(&T) -> Vec<String>,
+    ) -> anyhow::Result<()> {
+        match self {
+            Self::Json | Self::Jsonl => self.many(things.iter(), |_| Lines::new()),
+            Self::Table if things.is_empty() => Ok(()),
+            Self::Table => line(&grid(headings, &things.iter().map(row).collect::<Vec<_>>())),
+        }
+    }
+}
+
+/// Rows under their headings, each column as wide as its widest text.
+fn grid(headings: &[&str], rows: &[Vec<String>]) -> String {
+    let headings = headings.iter().map(|heading| heading.to_uppercase()).collect();
+    let cells = |row: &Vec<String>| row.iter().map(|text| shown(text)).collect::<Vec<_>>();
+    let rows: Vec<Vec<String>> = std::iter::once(&headings).chain(rows).map(cells).collect();
+    let columns = rows.first().map_or(0, Vec::len);
+    let width =
+        |column: usize| rows.iter().filter_map(move |row| row.get(column)).map(|text| text.chars().count());
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).max().unwrap_or(0)).collect();
+    let lines = rows.iter().map(|row| {
+        let cells = row.iter().zip(&widths).map(|(text, width)| format!("{text:width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The names in one column, the values in the next.
@@ -109,5 +142,11 @@ mod tests {
     fn names_and_values_stand_in_columns_and_cannot_steer_a_terminal() {
         let lines = vec![("id", "evt_1".to_owned()), ("payload", "\u{1b}[2J\u{9b}é".to_owned())];
         assert_eq!(aligned(&lines), "id       evt_1\npayload  \\u{1b}[2J\\u{9b}é");
+    }
+
+    #[test]
+    fn rows_stand_under_their_headings() {
+        let rows = [vec!["é\u{1b}".to_owned(), "1".to_owned()], vec!["b".to_owned(), String::new()]];
+        assert_eq!(grid(&["name", "n"], &rows), "NAME     N\né\\u{1b}  1\nb");
     }
 }

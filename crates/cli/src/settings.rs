@@ -19,7 +19,7 @@ use crate::exit::Failure;
 const DEFAULT_DATA: &str = "./naven-data";
 const DEFAULT_HTTP: &str = "127.0.0.1:7480";
 const DEFAULT_REDIS: &str = "127.0.0.1:7379";
-const EMBEDDED: &str = "embedded";
+pub(crate) const EMBEDDED: &str = "embedded";
 
 /// Arguments of `naven serve` and `naven dev`. The key comes from NAVEN_ADMIN_KEY or the config file.
 #[derive(Debug, Args)]
@@ -75,6 +75,16 @@ pub(crate) struct ServerArgs {
     config: Option<PathBuf>,
 }
 
+impl ServerArgs {
+    /// What the config file says; nothing where none is named.
+    ///
+    /// # Errors
+    /// As [`ConfigFile::read`].
+    pub(crate) fn file(&self) -> Result<ConfigFile, Failure> {
+        Ok(self.config.as_deref().map(ConfigFile::read).transpose()?.unwrap_or_default())
+    }
+}
+
 /// Everything that a server is told.
 #[derive(Debug)]
 pub(crate) struct Settings {
@@ -111,7 +121,15 @@ impl Settings {
     /// # Errors
     /// A usage error that names the setting and its rule.
     pub(crate) fn resolve(args: ServerArgs) -> Result<Self, Failure> {
-        let file = args.config.as_deref().map(ConfigFile::read).transpose()?.unwrap_or_default();
+        let file = args.file()?;
+        Self::of(args, file)
+    }
+
+    /// The settings that `args` (with the environment behind them) and `file` make.
+    ///
+    /// # Errors
+    /// As [`resolve`](Self::resolve).
+    pub(crate) fn of(args: ServerArgs, file: ConfigFile) -> Result<Self, Failure> {
         check_engine(&args.engine.or(file.engine).unwrap_or_else(|| EMBEDDED.to_owned()))?;
         let http = args.http.or(file.http).unwrap_or_else(|| DEFAULT_HTTP.to_owned());
         let redis = args.redis.or(file.redis).unwrap_or_else(|| DEFAULT_REDIS.to_owned());
