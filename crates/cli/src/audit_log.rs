@@ -7,7 +7,7 @@ use naven_client::AuditReply;
 
 use crate::connection::Connection;
 use crate::exit::Failure;
-use crate::print::{Lines, Output, note};
+use crate::print::{Output, note};
 
 /// Arguments of `naven audit-log`.
 #[derive(Debug, Args)]
@@ -34,19 +34,23 @@ pub(crate) async fn run(args: AuditLogArgs) -> Result<(), Failure> {
     };
     entries.truncate(args.limit);
     let output = args.connection.output();
-    output.many(entries.iter(), lines)?;
+    output.grid(&entries, COLUMNS, row)?;
     if more && output == Output::Table {
         note("there are older entries: give a larger --limit");
     }
     Ok(())
 }
 
-fn lines(entry: &AuditReply) -> Lines {
+const COLUMNS: &[&str] = &["entry", "at", "by", "did", "to", "request"];
+
+/// An entry in the list.
+fn row(entry: &AuditReply) -> Vec<String> {
     vec![
-        ("entry", entry.number.to_string()),
-        ("at", entry.at.to_string()),
-        ("by", entry.by.clone()),
-        ("did", format!("{} {}", entry.action, entry.target)),
-        ("request", entry.request_id.clone()),
+        entry.number.to_string(),
+        entry.at.to_string(),
+        entry.by.clone(),
+        entry.action.clone(),
+        entry.target.clone(),
+        entry.request_id.clone(),
     ]
 }

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use naven_client::{Client, Error};
+use naven_client::{Client, Error, ErrorCode};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, chain};
 use crate::print::Output;
 
 /// Where `serve` listens by default, as a client writes it.
@@ -77,10 +77,22 @@ fn key(key: Option<&str>) -> Result<&str, Failure> {
 /// The call's own error.
 pub(crate) fn answered<T>(reply: Result<T, Error>, advice: &str) -> anyhow::Result<T> {
     reply.map_err(|error| {
-        let may_have_applied = error.may_have_applied();
+        let advice = if error.may_have_applied() { Some(advice) } else { flag_for(error.code()) };
         let error = anyhow::Error::new(error);
-        if may_have_applied { anyhow::anyhow!("{error:#} ({advice})") } else { error }
+        match advice {
+            Some(advice) => anyhow::anyhow!("{} ({advice})", chain(&error)),
+            None => error,
+        }
     })
+}
+
+/// What a refusal speaks of in the words of the API, in those of the command line.
+fn flag_for(code: Option<ErrorCode>) -> Option<&'static str> {
+    match code? {
+        ErrorCode::QueueNotEmpty => Some("here that is --force"),
+        ErrorCode::VersionMismatch => Some("here that is --if-match"),
+        _ => None,
+    }
 }
 
 /// Reads standard input, at most `bytes_max` of it, without the line end that a shell puts there.

@@ -208,7 +208,7 @@ async fn groups(args: GroupsArgs) -> Result<(), Failure> {
     let client = args.connection.client()?;
     let groups = client.dead_letter_groups(&args.queue, &args.filter.filter(), args.limit).await?;
     let output = args.connection.output();
-    output.many(groups.items.iter(), group_lines)?;
+    output.grid(&groups.items, GROUP_COLUMNS, group_row)?;
     if output == Output::Table && groups.scan_truncated {
         note("only the 20000 newest dead letters were looked at");
     }
@@ -279,15 +279,17 @@ fn letter_lines(letter: &Letter) -> Lines {
     lines
 }
 
-fn group_lines(group: &ErrorGroupReply) -> Lines {
-    let mut lines = vec![
-        ("fingerprint", group.fingerprint.clone()),
-        ("count", group.count.to_string()),
-        ("reason", group.reason.clone()),
-    ];
-    lines.extend(group.example.clone().map(|example| ("example", example)));
-    lines.push(("event", group.example_event_id.to_string()));
-    lines.push(("first", group.first_dead_at.to_string()));
-    lines.push(("last", group.last_dead_at.to_string()));
-    lines
+const GROUP_COLUMNS: &[&str] = &["count", "reason", "fingerprint", "example", "event", "first", "last"];
+
+/// A group in the list.
+fn group_row(group: &ErrorGroupReply) -> Vec<String> {
+    vec![
+        group.count.to_string(),
+        group.reason.clone(),
+        group.fingerprint.clone(),
+        group.example.clone().unwrap_or_else(|| "-".to_owned()),
+        group.example_event_id.to_string(),
+        group.first_dead_at.to_string(),
+        group.last_dead_at.to_string(),
+    ]
 }

@@ -87,13 +87,47 @@ impl Failure {
 impl fmt::Display for Failure {
     /// The error and what caused it, on one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:#}", self.error)
+        f.write_str(&chain(&self.error))
     }
+}
+
+/// `error` and what caused it, on one line: of a connection no more than what went wrong at its end, and
+/// nothing twice.
+pub(crate) fn chain(error: &anyhow::Error) -> String {
+    let links: Vec<_> = error.chain().collect();
+    let is_of_a_connection = |link: &&(dyn std::error::Error + 'static)| {
+        matches!(link.downcast_ref(), Some(naven_client::Error::Transport { .. }))
+    };
+    let kept = links.iter().position(is_of_a_connection).unwrap_or(links.len());
+    let mut text = String::new();
+    for (at, link) in links.iter().enumerate() {
+        let link = link.to_string();
+        let is_between = at > kept && at + 1 < links.len();
+        // Some errors say their cause and name it as well.
+        if is_between || (at > 0 && text.ends_with(&link)) {
+            continue;
+        }
+        text.push_str(if at == 0 { "" } else { ": " });
+        text.push_str(&link);
+    }
+    text
 }
 
 /// What nobody gave a code of its own is a plain failure.
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
         Self::new(Exit::Failed, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_says_nothing_twice() {
+        let error = anyhow::anyhow!("no such file").context("open: no such file").context("folder a");
+        assert_eq!(chain(&error), "folder a: open: no such file");
+        assert_eq!(chain(&anyhow::anyhow!("c").context("b").context("a")), "a: b: c");
     }
 }

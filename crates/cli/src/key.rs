@@ -182,7 +182,7 @@ async fn list(args: ListArgs) -> Result<(), Failure> {
         keys.extend(page.items);
         cursor = page.next_cursor;
         if cursor.is_none() {
-            return Ok(args.connection.output().many(keys.iter(), lines)?);
+            return Ok(args.connection.output().grid(&keys, COLUMNS, row)?);
         }
     }
 }
@@ -193,6 +193,22 @@ async fn patch(args: PatchArgs) -> Result<(), Failure> {
     let changes = KeyPatchRequest { scopes, queues, expires_at, rate_limit };
     let key = answered(connection.client()?.patch_key(id, &changes).await, ADVICE)?;
     Ok(connection.output().one(Some(&key), lines)?)
+}
+
+const COLUMNS: &[&str] = &["key", "name", "scopes", "reaches", "calls a second", "ends", "last used"];
+
+/// A key in a list.
+fn row(key: &KeyReply) -> Vec<String> {
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    vec![
+        key.id.to_string(),
+        key.name.clone(),
+        key.scopes.join(", "),
+        key.queues.join(", "),
+        or_none(key.rate_limit.map(|count| count.to_string())),
+        or_none(key.expires_at.map(|at| at.to_string())),
+        or_none(key.last_used_at.map(|at| at.to_string())),
+    ]
 }
 
 fn lines(key: &KeyReply) -> Lines {

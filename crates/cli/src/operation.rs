@@ -71,7 +71,7 @@ async fn list(args: ListArgs) -> Result<(), Failure> {
         operations.extend(page.items);
         cursor = page.next_cursor;
         if cursor.is_none() {
-            return Ok(args.connection.output().many(operations.iter(), operation_lines)?);
+            return Ok(args.connection.output().grid(&operations, COLUMNS, row)?);
         }
     }
 }
@@ -91,6 +91,22 @@ async fn wait(args: OneArgs) -> Result<(), Failure> {
             state => Err(anyhow::anyhow!("the operation is {state}").into()),
         };
     }
+}
+
+const COLUMNS: &[&str] = &["operation", "kind", "queue", "state", "matched", "done", "failed", "updated"];
+
+/// An operation in a list.
+fn row(operation: &OperationReply) -> Vec<String> {
+    vec![
+        operation.id.to_string(),
+        operation.kind.clone(),
+        operation.queue.clone(),
+        operation.state.clone(),
+        operation.matched.map_or_else(|| "-".to_owned(), |matched| matched.to_string()),
+        operation.done.to_string(),
+        operation.failed.to_string(),
+        operation.updated_at.to_string(),
+    ]
 }
 
 /// An operation, for people.

@@ -51,11 +51,11 @@ pub(crate) struct FieldArgs {
     #[arg(long, value_name = "N")]
     late_ack_grace_seconds: Option<u32>,
 
-    /// Keep the payloads of done events for as long as these are remembered. [new queues: false]
+    /// Keep the payloads of done events for as long as these are remembered (new queues: false)
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     keep_done_payload: Option<bool>,
 
-    /// Keep entries that this queue has not read when its stream is trimmed. [new queues: true]
+    /// Keep entries that this queue has not read when its stream is trimmed (new queues: true)
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     protect_unread: Option<bool>,
 

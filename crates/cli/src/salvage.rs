@@ -9,8 +9,10 @@ use anyhow::anyhow;
 use clap::Args;
 use naven_server::{SystemClock, SystemRandom};
 use naven_store::Engine;
+use naven_store::embedded::backup::BackupError;
 use naven_store::embedded::disk::{Disk, RealDisk};
 use naven_store::embedded::salvage::{QueueSaved, Salvaged, StreamSaved, salvage};
+use naven_store::embedded::storage_error::StorageError;
 use naven_store::embedded::{Embedded, Options};
 use serde::Serialize;
 
@@ -162,7 +164,10 @@ pub(crate) async fn run(args: SalvageArgs) -> Result<(), Failure> {
     let into = to.clone().map(|to| -> Arc<dyn Disk> { to });
     let saved = salvage(Arc::new(from), into, &SystemRandom, &mut |bytes| progress.add(bytes, None));
     drop(progress);
-    let report = Report::from(saved.map_err(failed)?);
+    let report = Report::from(saved.map_err(|error| match (&args.to, &error) {
+        (Some(to), BackupError::Store(StorageError::NotEmpty { .. })) => backup_failed(to, error),
+        _ => failed(error),
+    })?);
     if let (Some(folder), Some(disk)) = (&args.to, to) {
         let (clock, random) = (Arc::new(SystemClock::new()), Arc::new(SystemRandom));
         let engine = Embedded::open(disk, Options::default(), clock, random);

@@ -175,7 +175,7 @@ async fn list(args: ListArgs) -> Result<(), Failure> {
         streams.extend(page.items);
         cursor = page.next_cursor;
         if cursor.is_none() {
-            return Ok(args.connection.output().many(streams.iter(), stream_lines)?);
+            return Ok(args.connection.output().grid(&streams, COLUMNS, row)?);
         }
     }
 }
@@ -236,6 +236,21 @@ async fn reset(args: ResetArgs) -> Result<(), Failure> {
     let place = place.ok_or_else(|| Failure::usage("no place: name one with --id or --time"))?;
     let queue = answered(client.reset_group(&args.name, &args.queue, &place).await, ADVICE)?;
     Ok(args.connection.output().one(Some(&queue), queue_lines)?)
+}
+
+const COLUMNS: &[&str] = &["stream", "retention", "queues", "entries", "ever added", "scheduled", "last"];
+
+/// A stream in a list.
+fn row(stream: &StreamReply) -> Vec<String> {
+    vec![
+        stream.name.clone(),
+        stream.retention.clone(),
+        stream.queues.to_string(),
+        stream.length.to_string(),
+        stream.entries_added.to_string(),
+        stream.scheduled.to_string(),
+        stream.last_id.map_or_else(|| "-".to_owned(), |id| id.to_string()),
+    ]
 }
 
 fn stream_lines(stream: &StreamReply) -> Lines {

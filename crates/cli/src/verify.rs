@@ -13,7 +13,7 @@ use naven_store::embedded::verify::verify;
 use serde::Serialize;
 
 use crate::exit::{Exit, Failure};
-use crate::print::line;
+use crate::print::{Lines, Output};
 use crate::progress::Progress;
 use crate::restore::backup_failed;
 
@@ -23,6 +23,10 @@ pub(crate) struct VerifyArgs {
     /// The folder to read; no server may use it meanwhile.
     #[arg(long, env = "NAVEN_DATA", value_name = "DIR")]
     data: PathBuf,
+
+    /// How to print: table on a terminal and jsonl in a pipe, unless it is named.
+    #[arg(long, value_enum)]
+    output: Option<Output>,
 }
 
 /// The report, as JSON.
@@ -38,6 +42,23 @@ struct Report {
     tail_bytes: u64,
     found: u64,
     findings: Vec<Shown>,
+}
+
+impl Report {
+    /// The report as people read it.
+    fn lines(&self) -> Lines {
+        let mut lines = vec![
+            ("store", self.store.clone().unwrap_or_else(|| "unknown".to_owned())),
+            ("lsn", self.lsn.to_string()),
+            ("rows", self.rows.to_string()),
+            ("segments", self.segments.to_string()),
+            ("bytes", self.bytes.to_string()),
+            ("tail bytes", self.tail_bytes.to_string()),
+            ("found", self.found.to_string()),
+        ];
+        lines.extend(self.findings.iter().map(|found| ("wrong", found.line())));
+        lines
+    }
 }
 
 /// One finding, as JSON.
@@ -95,7 +116,7 @@ pub(crate) async fn run(args: VerifyArgs) -> Result<(), Failure> {
         found: count,
         findings: found.findings.into_iter().map(Shown::from).collect(),
     };
-    line(&serde_json::to_string_pretty(&report)?)?;
+    args.output.unwrap_or_else(Output::for_stdout).one(Some(&report), Report::lines)?;
     if report.ok {
         return Ok(());
     }

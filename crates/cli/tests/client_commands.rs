@@ -213,5 +213,5 @@ fn what_cannot_be_sent_is_a_usage_error() {
 fn a_server_that_is_not_there_is_a_failure_that_says_so() {
     let ended = run(&["claim", "--queue", "q", "--url", "http://127.0.0.1:9"], &[("NAVEN_API_KEY", key())]);
     assert_eq!(ended.code, Some(1));
-    assert!(ended.stderr.starts_with("error: no answer from the server: "), "{}", ended.stderr);
+    assert!(ended.stderr.starts_with("error: no answer from http://127.0.0.1:9: "), "{}", ended.stderr);
 }

@@ -72,7 +72,7 @@ fn a_key_goes_from_its_making_to_its_end() {
         .collect();
     assert_eq!(actions, ["key.delete", "key.rotate", "key.patch"]);
     let table = command(&naven, &["audit-log", "--limit", "1", "--output", "table"]);
-    assert!(table.stdout.contains(&format!("did      key.delete {id}")), "{table:?}");
+    assert!(table.stdout.contains(&format!("  key.delete  {id}  ")), "{table:?}");
     assert!(table.stderr.contains("older entries"), "{table:?}");
 }
 

@@ -17,8 +17,10 @@ pub enum Error {
     Api(Box<ApiError>),
 
     /// No answer came: the server was not reached, the connection broke, or time ran out.
-    #[error("no answer from the server")]
+    #[error("no answer from {}", at.as_deref().unwrap_or("the server"))]
     Transport {
+        /// The server's address, as far as it is known.
+        at: Option<String>,
         /// True where the request may have reached the server, which may have carried it out.
         may_have_arrived: bool,
         /// What the connection said.
@@ -145,7 +147,9 @@ impl Error {
     /// The connection's failure as ours. What never connected never arrived.
     pub(crate) fn from_transport(error: reqwest::Error) -> Self {
         let may_have_arrived = !(error.is_connect() || error.is_builder());
-        Self::Transport { may_have_arrived, source: Box::new(error) }
+        let at = error.url().map(|url| url.origin().ascii_serialization());
+        // The path says nothing of the connection.
+        Self::Transport { at, may_have_arrived, source: Box::new(error.without_url()) }
     }
 }
 

@@ -39,3 +39,19 @@ fn settable_row(setting: &Setting) -> String {
 fn unit(setting: &Setting) -> String {
     setting.unit.map(|unit| format!(" {unit}")).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_page_in_the_docs_is_this_one() {
+        let page = super::page();
+        let kept = include_str!("../../../../docs/settings.md");
+        #[expect(clippy::disallowed_methods, reason = "whether the page is to be written anew")]
+        if std::env::var_os("NAVEN_BLESS").is_some() {
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md");
+            std::fs::write(path, page).unwrap();
+        } else {
+            assert_eq!(kept, page, "docs/settings.md: NAVEN_BLESS=1 writes it anew");
+        }
+    }
+}

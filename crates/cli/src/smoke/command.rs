@@ -11,7 +11,7 @@ use super::bench::Bench;
 use super::checks;
 use super::throwaway::Throwaway;
 use crate::connection::client;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, chain};
 use crate::print::line;
 
 /// Arguments of `naven smoke`.
@@ -70,7 +70,7 @@ impl Report {
             Ok(()) => line(&format!("ok {name}")),
             Err(error) => {
                 self.failed += 1;
-                line(&format!("FAILED {name}: {error:#}"))
+                line(&format!("FAILED {name}: {}", chain(&error)))
             }
         }
     }
