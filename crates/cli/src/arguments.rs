@@ -83,3 +83,99 @@ pub(crate) enum Command {
     /// Make a new data folder of what can be read in a damaged one, which stays as it is.
     Salvage(SalvageArgs),
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::PathBuf;
+
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// The page that lists all verbs.
+    const PAGE: &str = include_str!("../../../docs/cli.md");
+    const BEGIN: &str = "<!-- verbs -->\n";
+    const END: &str = "<!-- verbs end -->\n";
+
+    /// The verbs below `command`, each with its words.
+    fn verbs(command: &clap::Command, words: &[&str]) -> Vec<(String, clap::Command)> {
+        let below = command.get_subcommands().filter(|command| command.get_name() != "help");
+        let of_each = below.flat_map(|command| verbs(command, &[words, &[command.get_name()]].concat()));
+        let all: Vec<_> = of_each.collect();
+        if all.is_empty() { vec![(words.join(" "), command.clone())] } else { all }
+    }
+
+    fn snapshots() -> PathBuf {
+        [env!("CARGO_MANIFEST_DIR"), "tests", "snapshots"].iter().collect()
+    }
+
+    /// What nobody can be shown twice alike: whether an operation is cancelled in time is up to the machine.
+    const UP_TO_THE_MACHINE: &str = "operation cancel";
+
+    /// One run in a transcript: its command line and whether it went well.
+    fn run_of(block: &str) -> (&str, bool) {
+        let mut lines = block.trim_end().lines();
+        (lines.next().unwrap_or_default(), lines.next_back() == Some("exit 0"))
+    }
+
+    /// What a verb's transcript lacks.
+    fn missing(verb: &str, command: &clap::Command, transcript: &str) -> Vec<&'static str> {
+        let runs: Vec<_> = transcript.split("$ naven ").skip(1).map(run_of).collect();
+        let own = runs.iter().filter(|(line, _)| line.starts_with(verb));
+        let (well, badly): (Vec<_>, Vec<_>) =
+            own.partition(|(_, is_well)| *is_well || verb == UP_TO_THE_MACHINE);
+        let has_output = command.get_arguments().any(|arg| arg.get_id() == "output");
+        let mut wanted = vec!["--help"];
+        wanted.extend(
+            has_output.then_some(["--output table", "--output json", "--output jsonl"]).into_iter().flatten(),
+        );
+        let mut missing: Vec<_> = wanted
+            .into_iter()
+            .filter(|with| !well.iter().any(|(line, _)| format!("{line} ").contains(&format!("{with} "))))
+            .collect();
+        missing.extend((badly.is_empty() && verb != UP_TO_THE_MACHINE).then_some("an error"));
+        missing.extend((well.len() < 2).then_some("a success"));
+        missing
+    }
+
+    #[test]
+    fn every_verb_has_a_transcript_and_every_transcript_a_verb() {
+        let mut files: BTreeSet<String> = std::fs::read_dir(snapshots())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        for (verb, command) in verbs(&Arguments::command(), &[]) {
+            let name = format!("{}.txt", verb.replace(' ', "-"));
+            let transcript = std::fs::read_to_string(snapshots().join(&name));
+            let transcript =
+                transcript.unwrap_or_else(|_| panic!("naven {verb} has no tests/snapshots/{name}"));
+            assert_eq!(
+                missing(&verb, &command, &transcript),
+                Vec::<String>::new(),
+                "in tests/snapshots/{name}"
+            );
+            files.remove(&name);
+        }
+        assert_eq!(files, BTreeSet::new(), "transcripts of no verb");
+    }
+
+    #[test]
+    fn the_page_lists_every_verb() {
+        let mut table = String::from("\n| verb | what it does |\n|---|---|\n");
+        for (verb, command) in verbs(&Arguments::command(), &[]) {
+            let about = command.get_about().unwrap().to_string();
+            table.push_str(&format!("| `naven {verb}` | {} |\n", about.replace('|', "\\|")));
+        }
+        table.push('\n');
+        let (head, rest) = PAGE.split_once(BEGIN).unwrap();
+        let (listed, tail) = rest.split_once(END).unwrap();
+        #[expect(clippy::disallowed_methods, reason = "whether the page is to be written anew")]
+        if std::env::var_os("NAVEN_BLESS").is_some() {
+            let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "../../docs/cli.md"].iter().collect();
+            std::fs::write(path, format!("{head}{BEGIN}{table}{END}{tail}")).unwrap();
+        } else {
+            assert_eq!(listed, table, "docs/cli.md: NAVEN_BLESS=1 writes it anew");
+        }
+    }
+}
