@@ -10,7 +10,8 @@ use std::time::Duration;
 use canned::{Canned, Reply, envelope};
 use naven_client::{
     ClaimRequest, Client, Code, DelaySeconds, Error, ErrorCode, Headers, LeaseSeconds, LeaseToken, Nack,
-    NackMode, PublishRequest, WaitSeconds, payload,
+    NackMode, PublishRequest, QueueFields, QueuePatchRequest, RedriveRequest, Unfinished, WaitSeconds,
+    payload,
 };
 
 const EVENT: &str = "evt_01kb7pn7zzzzzzzzzzzzzzzzzz";
@@ -222,4 +223,57 @@ async fn a_dead_letter_keeps_its_payload_byte_for_byte() {
     assert_eq!((dead.reason.as_str(), dead.attempts.len()), ("fatal", 1));
     let request = server.request().await;
     assert!(request.contains("/dead-letters?includePayload=true&cursor=c+1 "), "{request}");
+}
+
+/// A queue as a server shows it.
+const QUEUE: &str = r#"{"id":"evq_01kb7pn7zzzzzzzzzzzzzzzzzz","name":"mail","stream":"mail","description":"",
+    "paused":false,"pauseReason":null,"defaultLeaseSeconds":60,"maxLeaseSeconds":0,"maxAttempts":5,
+    "backoff":{"initialSeconds":5,"factor":2,"maxSeconds":3600,"jitter":1},"lateAckGraceSeconds":0,
+    "keepDonePayload":false,"protectUnread":true,"retentionSeconds":{"done":1,"dead":2},
+    "dedupeWindowSeconds":300,"retention":"consumed","counts":{},"oldestReadyAgeSeconds":null,
+    "createdAt":"2026-11-29T15:00:00.000Z","updatedAt":"2026-11-29T15:00:00.000Z"}"#;
+
+#[tokio::test]
+async fn a_queue_is_changed_at_the_version_that_was_read() {
+    let shown = || match envelope(QUEUE) {
+        Reply::Answer(status, _, body) => Reply::Answer(status, "etag: \"3\"\r\n", body),
+        other => other,
+    };
+    let gone = envelope(r#"{"id":"evq_01kb7pn7zzzzzzzzzzzzzzzzzz","deleted":true}"#);
+    let (mut server, client) = client(vec![shown(), shown(), gone]).await;
+    let read = client.queue_tagged("mail").await.unwrap();
+    assert_eq!((read.value.name.as_str(), read.etag.as_deref()), ("mail", Some("\"3\"")));
+    let request = server.request().await;
+    assert!(!request.to_lowercase().contains("if-match"), "{request}");
+
+    let fields = QueueFields { max_attempts: Some(5), ..QueueFields::default() };
+    let changes = QueuePatchRequest { fields };
+    let changed = client.patch_queue("mail", &changes, read.etag.as_deref()).await.unwrap();
+    assert_eq!(changed.value.max_attempts, Some(5));
+    let request = server.request().await;
+    assert!(request.starts_with("PATCH /v1/event-queues/mail HTTP/1.1\r\n"), "{request}");
+    assert!(request.contains("if-match: \"3\"\r\n"), "{request}");
+    assert!(request.ends_with(r#"{"maxAttempts":5}"#), "{request}");
+
+    assert!(client.delete_queue_at("mail", Unfinished::Bury, Some("\"3\"")).await.unwrap().deleted);
+    let request = server.request().await;
+    assert!(request.starts_with("DELETE /v1/event-queues/mail?force=true HTTP/1.1\r\n"), "{request}");
+    assert!(request.contains("if-match: \"3\"\r\n"), "{request}");
+}
+
+#[tokio::test]
+async fn a_queue_is_paused_for_a_reason_and_an_event_redriven_with_its_attempts() {
+    let refused = || failure(404, "", 40_401, "null");
+    let (mut server, client) = client(vec![refused(), refused(), refused()]).await;
+    client.pause_queue("mail", Some("why")).await.unwrap_err();
+    let request = server.request().await;
+    assert!(request.starts_with("POST /v1/event-queues/mail/pause HTTP/1.1\r\n"), "{request}");
+    assert!(request.ends_with(r#"{"reason":"why"}"#), "{request}");
+    client.resume_queue("mail").await.unwrap_err();
+    let request = server.request().await;
+    assert!(request.starts_with("POST /v1/event-queues/mail/resume HTTP/1.1\r\n"), "{request}");
+    let again = RedriveRequest { reset_attempts: false, queue: Some("mail".to_owned()) };
+    client.redrive_as(EVENT.parse().unwrap(), &again).await.unwrap_err();
+    let request = server.request().await;
+    assert!(request.ends_with(r#"{"resetAttempts":false,"queue":"mail"}"#), "{request}");
 }
