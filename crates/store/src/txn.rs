@@ -259,6 +259,14 @@ pub struct Claim {
 pub enum Proof {
     /// The claim's token.
     Token(LeaseToken),
+    /// The claim's token, from a caller who may settle in these queues alone: one that leads to another
+    /// queue's delivery is worth nothing.
+    TokenAmong {
+        /// The token.
+        token: LeaseToken,
+        /// The queues.
+        queues: Vec<QueueId>,
+    },
     /// The engine's own knowledge of the hold (give-back, the Redis door).
     Fence {
         /// Which queue's delivery.

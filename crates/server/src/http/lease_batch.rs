@@ -23,20 +23,20 @@ use crate::node::Node;
 
 /// `POST /v1/leases/heartbeat`: up to 500 leases end later, each by itself; 207 where any was refused.
 pub(super) async fn heartbeat(State(node): State<Arc<Node>>, caller: Caller, sent: Sent) -> Reply {
-    let op = |event, word: &HeartbeatRequest| settle::beat(event, word.clone());
+    let op = |event, word: &HeartbeatRequest, queues| settle::beat(event, word.clone(), queues);
     each(&node, &caller, sent, op, settle::beaten).await
 }
 
 /// `POST /v1/leases/ack`: up to 500 events are done, each by itself; 207 where any was refused.
 pub(super) async fn ack(State(node): State<Arc<Node>>, caller: Caller, sent: Sent) -> Reply {
-    let op = |event, word: &AckRequest| settle::finish(event, word.clone());
+    let op = |event, word: &AckRequest, queues| settle::finish(event, word.clone(), queues);
     each(&node, &caller, sent, op, settle::acked).await
 }
 
 /// `POST /v1/leases/nack`: up to 500 events failed, failed for good or are given back, each by itself;
 /// 207 where any was refused.
 pub(super) async fn nack(State(node): State<Arc<Node>>, caller: Caller, sent: Sent) -> Reply {
-    let op = |event, word: &NackRequest| settle::fail(event, word.clone());
+    let op = |event, word: &NackRequest, queues| settle::fail(event, word.clone(), queues);
     each(&node, &caller, sent, op, settle::nacked).await
 }
 
@@ -45,32 +45,36 @@ async fn each<W: LeaseWord, R: Serialize>(
     node: &Node,
     caller: &Caller,
     sent: Sent,
-    op: impl Fn(EventId, &W) -> OpKind,
+    op: impl Fn(EventId, &W, settle::Queues) -> OpKind,
     shown: impl Fn(&Settled) -> R,
 ) -> Reply {
     caller.may(Scope::Consume, Thing::Nothing)?;
     let request = sent.decode(LeaseBatchRequest::<W>::decode)?;
-    let mut ids: Vec<Option<EventId>> = request.items.iter().map(|item| item.event_id.parse().ok()).collect();
-    for id in &mut ids {
-        if let Some(event) = *id
-            && node.allow_event(caller, event).await.is_err()
-        {
-            *id = None;
-        }
+    // What each item may ask of the engine; none where it names nothing that the caller sees.
+    let mut ops: Vec<Option<OpKind>> = Vec::with_capacity(request.items.len());
+    for item in &request.items {
+        ops.push(match item.event_id.parse() {
+            Err(_) => None,
+            Ok(event) => match node.settles_in(caller, event).await {
+                Ok(queues) => Some(op(event, &item.word, queues)),
+                Err(failure) if failure.code == ErrorCode::EventNotFound => None,
+                // Whether there is such an event is not known: to say that there is none would end its holder.
+                Err(failure) => return Err(failure),
+            },
+        });
     }
-    let known = request.items.iter().zip(&ids).filter_map(|(item, id)| Some((item, (*id)?)));
-    let txn = Txn::each(known.map(|(item, id)| op(id, &item.word)));
+    let known: Vec<bool> = ops.iter().map(Option::is_some).collect();
+    let txn = Txn::each(ops.into_iter().flatten());
     let mut answers =
         if txn.ops.is_empty() { Vec::new() } else { node.apply_txn(txn).await?.ops }.into_iter();
     let items: Vec<LeaseItemReply<R>> = (0u32..)
-        .zip(request.items.into_iter().zip(ids))
-        .map(|(index, (item, id))| {
-            let outcome = match id {
-                None => Err(Failure::new(ErrorCode::EventNotFound, "no such event")),
-                Some(_) => {
-                    let answer = answers.next().unwrap_or(Err(OpError::Unknown));
-                    answer.map_err(Failure::from).and_then(settle::word)
-                }
+        .zip(request.items.into_iter().zip(known))
+        .map(|(index, (item, is_known))| {
+            let outcome = if is_known {
+                let answer = answers.next().unwrap_or(Err(OpError::Unknown));
+                answer.map_err(Failure::from).and_then(settle::word)
+            } else {
+                Err(Failure::new(ErrorCode::EventNotFound, "no such event"))
             };
             item_reply(index, item.event_id, outcome.map(|settled| shown(&settled)))
         })

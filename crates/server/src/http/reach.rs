@@ -3,7 +3,7 @@
 //! Lives here: finding the names behind ids, where the key's patterns need them, and what of an event a
 //! key sees. Not here: the decision itself (`Caller::may`).
 
-use naven_api::EventId;
+use naven_api::{EventId, QueueId};
 use naven_store::queue::QueueRef;
 use naven_store::read::EventView;
 use naven_store::reply::Refused;
@@ -31,7 +31,7 @@ impl Node {
         }
     }
 
-    /// Whether `caller` sees anything of `event`. Settling and redriving ask this; the scope was asked for
+    /// Whether `caller` sees anything of `event`. Cancelling and redriving ask this; the scope was asked for
     /// before.
     ///
     /// # Errors
@@ -41,6 +41,24 @@ impl Node {
             return Ok(());
         }
         seen_by(caller, self.event(event, false).await?).map(drop)
+    }
+
+    /// In which queues `caller` may settle `event`: `None` is in any. An event of a shared stream is in
+    /// several, and a token of a queue that the key does not reach is none for it.
+    ///
+    /// # Errors
+    /// 40402 where it sees nothing of the event.
+    pub(super) async fn settles_in(
+        &self,
+        caller: &Caller,
+        event: EventId,
+    ) -> Result<Option<Vec<QueueId>>, Failure> {
+        if caller.reaches_all() {
+            return Ok(None);
+        }
+        let mut view = seen_by(caller, self.event(event, false).await?)?;
+        view.deliveries.retain(|delivery| caller.reaches(Thing::Queue(&delivery.queue)));
+        Ok(Some(view.deliveries.iter().map(|delivery| delivery.queue_id).collect()))
     }
 }
 

@@ -9,7 +9,7 @@ use axum::extract::State;
 use naven_api::settle::{
     AckReply, AckRequest, HeartbeatReply, HeartbeatRequest, NackMode, NackReply, NackRequest,
 };
-use naven_api::{EventId, LeaseToken};
+use naven_api::{EventId, LeaseToken, QueueId};
 use naven_store::reply::{OpReply, Settled};
 use naven_store::txn::{OpKind, Proof, Settle, SettleStep};
 
@@ -30,7 +30,7 @@ pub(super) async fn heartbeat(
     caller.may(Scope::Consume, Thing::Nothing)?;
     let request = sent.decode(HeartbeatRequest::decode)?;
     let event = event.id()?;
-    ok(&beaten(&settle(&node, &caller, event, beat(event, request)).await?))
+    ok(&beaten(&settle(&node, &caller, event, |queues| beat(event, request, queues)).await?))
 }
 
 /// `POST /v1/events/{id}/ack`: the event is done.
@@ -43,7 +43,7 @@ pub(super) async fn ack(
     caller.may(Scope::Consume, Thing::Nothing)?;
     let request = sent.decode(AckRequest::decode)?;
     let event = event.id()?;
-    ok(&acked(&settle(&node, &caller, event, finish(event, request)).await?))
+    ok(&acked(&settle(&node, &caller, event, |queues| finish(event, request, queues)).await?))
 }
 
 /// `POST /v1/events/{id}/nack`: the event failed, failed for good, or is given back.
@@ -56,37 +56,49 @@ pub(super) async fn nack(
     caller.may(Scope::Consume, Thing::Nothing)?;
     let request = sent.decode(NackRequest::decode)?;
     let event = event.id()?;
-    ok(&nacked(&settle(&node, &caller, event, fail(event, request)).await?))
+    ok(&nacked(&settle(&node, &caller, event, |queues| fail(event, request, queues)).await?))
 }
 
-async fn settle(node: &Node, caller: &Caller, event: EventId, op: OpKind) -> Result<Settled, Failure> {
-    node.allow_event(caller, event).await?;
-    word(node.apply(op).await?)
+/// The queues in which a caller may settle: `None` is in any.
+pub(super) type Queues = Option<Vec<QueueId>>;
+
+async fn settle(
+    node: &Node,
+    caller: &Caller,
+    event: EventId,
+    op: impl FnOnce(Queues) -> OpKind,
+) -> Result<Settled, Failure> {
+    let queues = node.settles_in(caller, event).await?;
+    word(node.apply(op(queues)).await?)
 }
 
 /// A heartbeat, for the engine.
-pub(super) fn beat(event: EventId, request: HeartbeatRequest) -> OpKind {
-    op(event, request.lease_token, SettleStep::Extend(request.lease_seconds))
+pub(super) fn beat(event: EventId, request: HeartbeatRequest, queues: Queues) -> OpKind {
+    op(event, request.lease_token, queues, SettleStep::Extend(request.lease_seconds))
 }
 
 /// An ack, for the engine.
-pub(super) fn finish(event: EventId, request: AckRequest) -> OpKind {
-    op(event, request.lease_token, SettleStep::Ack)
+pub(super) fn finish(event: EventId, request: AckRequest, queues: Queues) -> OpKind {
+    op(event, request.lease_token, queues, SettleStep::Ack)
 }
 
 /// A nack, for the engine.
-pub(super) fn fail(event: EventId, request: NackRequest) -> OpKind {
+pub(super) fn fail(event: EventId, request: NackRequest, queues: Queues) -> OpKind {
     let NackRequest { lease_token, error, retry_delay_seconds, mode } = request;
     let step = match mode {
         NackMode::Fail => SettleStep::Fail { error, delay: retry_delay_seconds },
         NackMode::Fatal => SettleStep::Fatal { error },
         NackMode::Release => SettleStep::Release { error },
     };
-    op(event, lease_token, step)
+    op(event, lease_token, queues, step)
 }
 
-fn op(event: EventId, token: LeaseToken, step: SettleStep) -> OpKind {
-    OpKind::Settle(Settle { event, proof: Proof::Token(token), step })
+fn op(event: EventId, token: LeaseToken, queues: Queues, step: SettleStep) -> OpKind {
+    let proof = match queues {
+        None => Proof::Token(token),
+        Some(queues) => Proof::TokenAmong { token, queues },
+    };
+    OpKind::Settle(Settle { event, proof, step })
 }
 
 /// What the engine says of a holder's word.

@@ -238,6 +238,7 @@ impl Drawing {
             3 => ProofAsk::Fence(1),
             4 => ProofAsk::Operator(self.random.once_in(2)),
             5 | 6 => ProofAsk::Group,
+            7 => ProofAsk::Among(self.random.once_in(2)),
             _ => ProofAsk::Token,
         }
     }

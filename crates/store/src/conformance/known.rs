@@ -362,6 +362,10 @@ impl Known {
                 let other = newest(self.holds.len(), pick).and_then(|at| token(&self.holds[at]));
                 Proof::Token(other.unwrap_or_else(nonsense))
             }
+            ProofAsk::Among(named) => Proof::TokenAmong {
+                token: token(hold).unwrap_or_else(nonsense),
+                queues: if named { vec![hold.queue] } else { Vec::new() },
+            },
             ProofAsk::Nonsense => Proof::Token(nonsense()),
             ProofAsk::Fence(off) => {
                 Proof::Fence { queue: hold.queue, round: hold.round, fence: hold.fence + off }

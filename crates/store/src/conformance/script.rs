@@ -181,6 +181,8 @@ pub enum When {
 pub enum ProofAsk {
     /// The hold's own token, stale or not.
     Token,
+    /// The hold's own token, from a caller who may settle in its queue alone, or in none.
+    Among(bool),
     /// Another hold's token.
     Foreign(Pick),
     /// No token at all.

@@ -291,6 +291,7 @@ macro_rules! conformance {
             tokens {
                 a_token_is_worth_nothing_for_another_event
                 a_token_is_worth_nothing_in_another_queue
+                a_token_of_a_queue_that_is_not_the_caller_s_is_worth_nothing
                 a_string_that_is_no_token_is_lost_and_not_an_error_of_its_own
                 what_was_never_held_has_no_holder
                 an_event_is_known_by_all_128_bits_of_its_id

@@ -3,7 +3,7 @@
 //! Lives here: what a proof is worth where it leads elsewhere or nowhere. Not here: what a right one
 //! may do (`settling.rs`).
 
-use naven_api::{EventId, LeaseToken};
+use naven_api::{EventId, LeaseToken, QueueId};
 use naven_core::View;
 
 use super::bench::{Bench, beat, fail, fatal, json, named, release, token};
@@ -43,6 +43,22 @@ pub fn a_token_is_worth_nothing_in_another_queue(bench: &Bench) {
     let (a, b) = (bench.claim("a"), bench.claim("b"));
     assert_eq!(bench.say_under(a.event, token(&b), SettleStep::Ack), Err(LOST));
     assert_eq!(bench.say_under(b.event, token(&a), SettleStep::Ack), Err(LOST));
+}
+
+pub fn a_token_of_a_queue_that_is_not_the_caller_s_is_worth_nothing(bench: &Bench) {
+    let (mail, other) = (bench.queue("mail"), bench.queue("other"));
+    bench.publish("mail", 1);
+    let grant = bench.claim("mail");
+    let among = |queues: &[QueueId], step| {
+        let proof = Proof::TokenAmong { token: token(&grant).clone(), queues: queues.to_vec() };
+        say(bench, grant.event, proof, step)
+    };
+    for step in calls() {
+        assert_eq!(among(&[], step.clone()), Err(LOST));
+        assert_eq!(among(&[other], step), Err(LOST));
+    }
+    assert_eq!(among(&[other, mail], SettleStep::Ack).map(|settled| settled.state), Ok(View::Done));
+    assert_eq!(among(&[other], SettleStep::Ack), Err(LOST), "nor may it learn that it is done");
 }
 
 pub fn a_string_that_is_no_token_is_lost_and_not_an_error_of_its_own(bench: &Bench) {

@@ -122,7 +122,12 @@ impl Preparer<'_> {
             SettleStep::Extend(hold) => Said::Extend(hold),
         };
         let claimant = match settle.proof {
-            Proof::Token(token) => self.proven(tables, settle.event, &token).unwrap_or(Claimant::Nobody),
+            Proof::Token(token) => {
+                self.proven(tables, settle.event, &token, None).unwrap_or(Claimant::Nobody)
+            }
+            Proof::TokenAmong { token, queues } => {
+                self.proven(tables, settle.event, &token, Some(&queues)).unwrap_or(Claimant::Nobody)
+            }
             Proof::Fence { queue, round, fence } => Claimant::Fence { queue, round, fence },
             Proof::Operator { queue } => Claimant::Operator(queue),
             Proof::Group { queue } => Claimant::Group(queue),
@@ -130,12 +135,13 @@ impl Preparer<'_> {
         Command::Settle { event: settle.event, claimant, said }
     }
 
-    /// The hold that `token` proves, if it is the delivery's present one.
+    /// The hold that `token` proves, if it is the delivery's present one, in one of the queues `among`.
     fn proven(
         &self,
         tables: &impl Tables,
         event: naven_api::EventId,
         token: &LeaseToken,
+        among: Option<&[QueueId]>,
     ) -> Option<Claimant> {
         let parsed = Parsed::of(token)?;
         if parsed.route.locator != event.locator() {
@@ -143,6 +149,9 @@ impl Preparer<'_> {
         }
         let no = QueueNo(parsed.route.queue_no);
         let queue = QueueRow::decode(tables.get(Table::Queue, &key::number(no.0))?)?;
+        if among.is_some_and(|queues| !queues.contains(&queue.id)) {
+            return None;
+        }
         let (stream, arrival) = from_locator(event.locator());
         let event_row = BodyRow::of(tables.find(Table::Body, &key::counted(stream.0, arrival.0))?)?;
         let key = key::counted(no.0, event_row.placed?.n.0);

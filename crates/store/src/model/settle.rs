@@ -17,7 +17,9 @@ impl World {
     fn proven(&self, at: usize, proof: &Proof) -> Result<(usize, Delivery), OpError> {
         let event = &self.events[at];
         let queue = match proof {
-            Proof::Token(token) => Parsed::of(token).map(|parsed| parsed.route.queue_no as usize),
+            Proof::Token(token) | Proof::TokenAmong { token, .. } => {
+                Parsed::of(token).map(|parsed| parsed.route.queue_no as usize)
+            }
             Proof::Fence { queue, .. } => self.any(&QueueRef::Id(*queue)).ok().map(|at| at + 1),
             Proof::Group { queue } => self.any(queue).ok().map(|at| at + 1),
             Proof::Operator { queue } => Some(self.named(at, queue.as_ref())? + 1),
@@ -25,14 +27,20 @@ impl World {
         let queue = queue.and_then(|number| number.checked_sub(1)).ok_or(Refused::Lost)?;
         let delivery = event.delivery(queue).filter(|_| self.queues[queue].is_open()).ok_or(Refused::Lost)?;
         let (route, held) = self.held(queue, at, delivery);
+        let is_asked = match proof {
+            Proof::TokenAmong { queues, .. } => queues.contains(&held.queue),
+            Proof::Token(_) | Proof::Fence { .. } | Proof::Operator { .. } | Proof::Group { .. } => true,
+        };
         let is_last = match proof {
-            Proof::Token(token) => Parsed::of(token).is_some_and(|parsed| {
-                parsed.route == route && held.fence > 0 && self.token_key.proves(&parsed, &held)
-            }),
+            Proof::Token(token) | Proof::TokenAmong { token, .. } => {
+                Parsed::of(token).is_some_and(|parsed| {
+                    parsed.route == route && held.fence > 0 && self.token_key.proves(&parsed, &held)
+                })
+            }
             Proof::Fence { round, fence, .. } => *fence > 0 && (*round, *fence) == (held.round, held.fence),
             Proof::Operator { .. } | Proof::Group { .. } => true,
         };
-        if is_last { Ok((queue, delivery.clone())) } else { Err(Refused::Lost.into()) }
+        if is_asked && is_last { Ok((queue, delivery.clone())) } else { Err(Refused::Lost.into()) }
     }
 
     /// The queue that was named, where it deals with the event, or the only one that does.
