@@ -21,6 +21,7 @@ mod fc19_instant_retry_loop;
 mod fc20_emptied_disk;
 mod fc20_full_disk;
 mod fc21_damaged_files;
+mod fc24_weak_key_makes_a_strong_one;
 mod random;
 mod read_only;
 mod scene;

@@ -35,6 +35,11 @@ impl Http {
         Self { address: address.to_owned(), key: key.to_owned() }
     }
 
+    /// The key that it sends.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+
     pub(crate) fn get(&self, path: &str) -> Answer {
         self.call("GET", path, "")
     }
