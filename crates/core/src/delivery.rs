@@ -181,6 +181,8 @@ impl Delivery {
             Step::Cancel { reason } => self.cancel(reason.as_ref(), now, policy),
             Step::Break => self.break_hold(now),
             Step::Bury(reason) => self.bury(*reason, now),
+            Step::Reschedule { due } => self.reschedule(*due, now, policy),
+            Step::Purge => self.purge(now),
             Step::Discard => self.discard(now),
             Step::Redrive { reset_attempts } => self.redrive(*reset_attempts, now),
         }
@@ -209,6 +211,8 @@ impl Delivery {
             | Step::Cancel { .. }
             | Step::Break
             | Step::Bury(_)
+            | Step::Reschedule { .. }
+            | Step::Purge
             | Step::Discard
             | Step::Redrive { .. } => false,
         }

@@ -3,7 +3,7 @@
 //! Lives here: the steps, so that they can be logged, replayed and made up by a property test.
 //! Not here: what they do (`delivery.rs`, `take.rs`, `settle.rs`).
 
-use naven_api::{DelaySeconds, ErrorText, LeaseSeconds};
+use naven_api::{DelaySeconds, ErrorText, LeaseSeconds, Timestamp};
 
 use crate::outcome::DeadReason;
 
@@ -115,6 +115,13 @@ pub enum Step {
     Break,
     /// An operator or the engine ends the delivery, held or not, for this reason.
     Bury(DeadReason),
+    /// An operator names another due time for what nobody has.
+    Reschedule {
+        /// From when on it may be claimed; one that has come makes it ready.
+        due: Timestamp,
+    },
+    /// An operator throws it away, dead or waiting: what is left of it only judges late calls.
+    Purge,
     /// A dead delivery is forgotten: what is left of it only judges late calls.
     Discard,
     /// A dead delivery begins a new round.

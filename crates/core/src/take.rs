@@ -13,6 +13,9 @@ use crate::policy::Policy;
 use crate::refusal::Refusal;
 use crate::step::{Bearer, ConsumerNo, Hold};
 
+/// Why a purged delivery was called off.
+const PURGED: &str = "purged";
+
 impl Delivery {
     pub(crate) fn fall_due(&self, now: Now) -> Result<Delivery, Refusal> {
         match self.state {
@@ -164,6 +167,43 @@ impl Delivery {
             log: Vec::new(),
             ..self.clone()
         })
+    }
+
+    /// What may be claimed already keeps its turn.
+    pub(crate) fn reschedule(&self, due: Timestamp, now: Now, policy: &Policy) -> Result<Delivery, Refusal> {
+        match self.state {
+            State::Leased(_) | State::Held { .. } if self.is_overdue(now, policy) => {
+                self.expired(now, policy).reschedule(due, now, policy)
+            }
+            State::Ready | State::Retrying if due > now.wall => {
+                Ok(Delivery { state: State::Retrying, due, ..self.clone() })
+            }
+            State::Ready => Ok(self.clone()),
+            State::Retrying => {
+                Ok(Delivery { state: State::Ready, due: self.due.min(now.wall), ..self.clone() })
+            }
+            State::Leased(_) | State::Held { .. } | State::Done | State::Dead(_) | State::Cancelled => {
+                Err(Refusal::WrongState)
+            }
+        }
+    }
+
+    /// The round goes on, so that no token of before is worth anything.
+    pub(crate) fn purge(&self, now: Now) -> Result<Delivery, Refusal> {
+        match self.state {
+            State::Ready | State::Retrying | State::Dead(_) => Ok(Delivery {
+                state: State::Cancelled,
+                round: self.round.saturating_add(1),
+                last: None,
+                over_at: Some(now.wall),
+                cancel_requested: false,
+                cancel_reason: Some(ErrorText::new(PURGED)),
+                ..self.clone()
+            }),
+            State::Leased(_) | State::Held { .. } | State::Done | State::Cancelled => {
+                Err(Refusal::WrongState)
+            }
+        }
     }
 
     /// The round goes on, so that no token of before is worth anything.

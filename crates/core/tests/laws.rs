@@ -130,6 +130,8 @@ fn any_step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Break),
         1 => Just(Step::Bury(DeadReason::ConsumerDeleted)),
         1 => Just(Step::Discard),
+        1 => Just(Step::Purge),
+        2 => (0i64..60_000).prop_map(|ms| Step::Reschedule { due: Timestamp::from_ms(ms) }),
         3 => any::<bool>().prop_map(|reset_attempts| Step::Redrive { reset_attempts }),
     ]
 }
@@ -194,6 +196,10 @@ fn check_change(before: &Delivery, step: &Step, after: &Delivery) -> Result<(), 
             prop_assert!(matches!(before.state, State::Dead(_)), "only the dead are discarded");
             prop_assert_eq!(after.round, before.round + 1);
             prop_assert_eq!(after.state, before.state);
+        }
+        Step::Purge => {
+            prop_assert!(!before.is_held(), "nobody's hold is purged");
+            prop_assert_eq!((after.round, after.state), (before.round + 1, State::Cancelled));
         }
         _ => {
             prop_assert_eq!(after.round, before.round, "only a redrive or a discard opens a round");

@@ -23,8 +23,10 @@ const TOLD_KEPT: usize = 512;
 pub enum ChangeKind {
     /// It was published.
     Published,
-    /// Its time came, the first or that of a retry.
+    /// Its time came, the first or that of a retry, or was put at now.
     Due,
+    /// It waits, and has another due time than before.
+    Rescheduled,
     /// Somebody took it.
     Claimed,
     /// Its holder finished it.
@@ -53,9 +55,10 @@ pub enum ChangeKind {
 
 impl ChangeKind {
     /// Every kind.
-    pub const ALL: [ChangeKind; 14] = [
+    pub const ALL: [ChangeKind; 15] = [
         Self::Published,
         Self::Due,
+        Self::Rescheduled,
         Self::Claimed,
         Self::Acked,
         Self::Failed,
@@ -75,6 +78,7 @@ impl ChangeKind {
         match self {
             Self::Published => "published",
             Self::Due => "due",
+            Self::Rescheduled => "rescheduled",
             Self::Claimed => "claimed",
             Self::Acked => "acked",
             Self::Failed => "failed",
@@ -239,6 +243,7 @@ fn kind_of(before: Option<&Delivery>, after: &Delivery, ending: Option<Ending>) 
         State::Ready | State::Retrying if was(Delivery::is_over) => Some(ChangeKind::Redriven),
         State::Ready | State::Retrying => match ending {
             Some(ending) => Some(ChangeKind::of_ending(ending)),
+            None if after.state == State::Retrying => Some(ChangeKind::Rescheduled),
             None => was(|before| before.state == State::Retrying).then_some(ChangeKind::Due),
         },
     }

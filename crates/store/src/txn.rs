@@ -191,6 +191,17 @@ pub enum Due {
     At(Timestamp),
 }
 
+impl Due {
+    /// The instant that is meant at this wall time.
+    pub(crate) fn instant(self, wall: Timestamp) -> Timestamp {
+        match self {
+            Self::Now => wall,
+            Self::In(delay) => wall.plus_ms(delay.as_ms()),
+            Self::At(at) => at,
+        }
+    }
+}
+
 /// Publish one event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Append {

@@ -152,6 +152,8 @@ fn what_the_server_gave_back_or_an_operator_redrove_is_lost() {
     row("redriven", &redriven, Bearer::Other, ALL_LOST);
     let discarded = Scene::new().failed_to_death().step(Step::Discard);
     row("discarded", &discarded, Bearer::Other, ALL_LOST);
+    let purged = Scene::new().leased().failed().step(Step::Purge);
+    row("purged", &purged, Bearer::Other, ALL_LOST);
 }
 
 #[test]

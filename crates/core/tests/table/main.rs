@@ -10,5 +10,6 @@ mod cells;
 mod grace;
 mod log;
 mod redis;
+mod reschedule;
 mod rounds;
 mod scene;

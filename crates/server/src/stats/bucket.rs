@@ -51,7 +51,8 @@ impl Bucket {
             ChangeKind::Dead => up(&mut self.dead),
             ChangeKind::Cancelled => up(&mut self.cancelled),
             ChangeKind::Redriven => up(&mut self.redriven),
-            ChangeKind::Due | ChangeKind::Revived | ChangeKind::CancelRequested => {}
+            ChangeKind::Due | ChangeKind::Rescheduled | ChangeKind::Revived | ChangeKind::CancelRequested => {
+            }
             ChangeKind::Failed | ChangeKind::Released | ChangeKind::GivenBack | ChangeKind::Expired => {}
             ChangeKind::Discarded => {}
         }

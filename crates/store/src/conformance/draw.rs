@@ -128,7 +128,8 @@ impl Drawing {
             85 | 86 if self.shares => self.of_stream(),
             85 | 86 => Ask::Pause(pick(), self.random.once_in(2)),
             87 => Ask::Pause(pick(), self.random.once_in(2)),
-            88..90 => Ask::Resume(pick()),
+            88 => Ask::Resume(pick()),
+            89 => self.reschedule(),
             90..92 => Ask::Delete(pick(), self.random.once_in(3)),
             92 => Ask::Cancel(pick(), self.random.once_in(2).then(pick), self.random.once_in(2)),
             93..95 => Ask::Redrive {
@@ -138,11 +139,27 @@ impl Drawing {
             },
             95 if self.shares => self.of_stream(),
             95 => Ask::DeleteStream(pick(), self.random.once_in(3)),
+            96 if self.random.once_in(3) => self.reschedule(),
             96 if self.random.once_in(2) => Ask::Bury(pick()),
             96 if self.random.once_in(2) => Ask::Cancel(pick(), Some(pick()), true),
             96 | 98 => Ask::Dead(dead_asks::ask(&self.random)),
             97 => self.of_key(),
             _ => Ask::Look(self.look()),
+        }
+    }
+
+    fn reschedule(&self) -> Ask {
+        let (event, queue) = (self.random.next_u64() as Pick, self.random.next_u64() as Pick);
+        let queue = self.random.once_in(3).then_some(queue);
+        if self.random.once_in(3) {
+            return Ask::RunNow(event, queue);
+        }
+        let max_attempts = self.random.one_of(&[None, Some(1), Some(3)]);
+        Ask::Reschedule {
+            event,
+            queue,
+            due: (!self.random.once_in(4)).then(|| self.when()),
+            max_attempts: self.random.once_in(3).then_some(max_attempts),
         }
     }
 

@@ -136,7 +136,8 @@ impl Known {
                 OpKind::Settle(Settle { event, proof, step: step.clone() })
             }
             Ask::Patch(..) | Ask::Reset(..) | Ask::Pause(..) | Ask::Resume(_) => self.group(ask, wall),
-            Ask::Redrive { .. } | Ask::Cancel(..) | Ask::Bury(_) => self.admin(ask),
+            Ask::Redrive { .. } | Ask::Cancel(..) | Ask::Bury(_) => self.admin(ask, wall),
+            Ask::Reschedule { .. } | Ask::RunNow(..) => self.admin(ask, wall),
             Ask::Dead(ask) => self.dead_op(ask),
             Ask::PutKey(name, over) => {
                 OpKind::Admin(AdminOp::PutKey { record: key(*name, *over, wall), over: *over })
@@ -207,7 +208,7 @@ impl Known {
         }
     }
 
-    fn admin(&self, ask: &Ask) -> OpKind {
+    fn admin(&self, ask: &Ask, wall: Timestamp) -> OpKind {
         match ask {
             Ask::Redrive { event, queue, reset_attempts } => OpKind::Admin(AdminOp::Redrive {
                 event: self.event(*event),
@@ -218,6 +219,16 @@ impl Known {
                 event: self.event(*event),
                 queue: queue.map(|queue| self.queue(queue)),
                 reason: says_why.then(|| naven_api::ErrorText::new("no use")),
+            }),
+            Ask::Reschedule { event, queue, due, max_attempts } => OpKind::Admin(AdminOp::Reschedule {
+                event: self.event(*event),
+                queue: queue.map(|queue| self.queue(queue)),
+                due: due.map(|due| self.due(due, wall)),
+                max_attempts: *max_attempts,
+            }),
+            Ask::RunNow(event, queue) => OpKind::Admin(AdminOp::RunNow {
+                event: self.event(*event),
+                queue: queue.map(|queue| self.queue(queue)),
             }),
             Ask::Bury(hold) => {
                 let held = newest(self.holds.len(), *hold).map(|at| &self.holds[at]);

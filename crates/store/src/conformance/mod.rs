@@ -54,6 +54,8 @@ pub mod reading;
 #[allow(missing_docs)]
 pub mod repeating;
 #[allow(missing_docs)]
+pub mod rescheduling;
+#[allow(missing_docs)]
 pub mod retries;
 #[allow(missing_docs)]
 pub mod scheduling;

@@ -131,6 +131,19 @@ pub enum Ask {
     },
     /// Call an event off, in a queue or in its only one, with or without a reason.
     Cancel(Pick, Option<Pick>, bool),
+    /// Another due time or bound on attempts, in a queue or in all.
+    Reschedule {
+        /// Which event.
+        event: Pick,
+        /// In which queue; none: in its only one, or in all.
+        queue: Option<Pick>,
+        /// When it is due.
+        due: Option<When>,
+        /// Its own bound on attempts.
+        max_attempts: Option<Option<u32>>,
+    },
+    /// It is due now, in a queue or in all.
+    RunNow(Pick, Option<Pick>),
     /// Give up what somebody holds or held: what nobody ever held no door asks to bury.
     Bury(Pick),
     /// Something of dead letters or operations.

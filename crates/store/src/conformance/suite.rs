@@ -251,6 +251,17 @@ macro_rules! conformance {
                 a_payload_is_shown_where_it_is_asked_for
                 a_closed_engine_takes_no_work
             }
+            rescheduling {
+                a_scheduled_event_moves_to_its_new_time
+                what_is_ready_is_put_off_and_keeps_its_place
+                a_retry_is_moved_either_way
+                an_event_s_bound_on_attempts_may_change
+                what_is_held_or_over_is_not_moved
+                an_event_of_several_queues_waits_for_all_alike
+                what_waits_runs_now_and_what_is_ready_stays
+                running_now_wakes_those_who_wait
+                what_is_put_off_past_its_own_end_is_dead
+            }
             retries {
                 retries_are_spaced_by_the_queue_s_backoff
                 the_jitter_is_drawn_anew_for_each_failure

@@ -13,7 +13,7 @@ use crate::key::{KeyCondition, KeyRecord};
 use crate::queue::{QueueChanges, QueueRef, QueueSettings, StreamChanges};
 use crate::read::Read;
 use crate::reply::OpError;
-use crate::txn::{Append, Bulk, From, IdempotencySlot, Place, Reading, StreamRef, Trim};
+use crate::txn::{Append, Bulk, Due, From, IdempotencySlot, Place, Reading, StreamRef, Trim};
 
 /// A transaction as it is logged and applied.
 #[derive(Debug, Clone, PartialEq)]
@@ -201,6 +201,24 @@ pub(crate) enum Command {
         /// Why.
         reason: Option<ErrorText>,
     },
+    /// Another due time or bound on attempts for what nobody has.
+    Reschedule {
+        /// Which event.
+        event: EventId,
+        /// In which queue.
+        queue: Option<QueueRef>,
+        /// When it is due.
+        due: Option<Due>,
+        /// Its bound on attempts.
+        max_attempts: Option<Option<u32>>,
+    },
+    /// What waits for its time is due now.
+    RunNow {
+        /// Which event.
+        event: EventId,
+        /// In which queue.
+        queue: Option<QueueRef>,
+    },
     /// Store a key's record.
     PutKey {
         /// The record.
@@ -284,6 +302,7 @@ impl Command {
             Self::ClaimAs { .. } | Self::DeleteConsumer { .. } => true,
             Self::DeleteEntries { .. } | Self::Redrive { .. } | Self::Bury { .. } => true,
             Self::Discard { .. } | Self::StartOperation { .. } | Self::CancelOperation { .. } => true,
+            Self::Reschedule { .. } | Self::RunNow { .. } => true,
             Self::Cancel { .. } | Self::PutKey { .. } | Self::DeleteKey { .. } => true,
         }
     }

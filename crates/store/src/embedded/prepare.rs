@@ -78,6 +78,10 @@ impl Preparer<'_> {
             OpKind::Admin(AdminOp::Cancel { event, queue, reason }) => {
                 Command::Cancel { event, queue, reason }
             }
+            OpKind::Admin(AdminOp::Reschedule { event, queue, due, max_attempts }) => {
+                Command::Reschedule { event, queue, due, max_attempts }
+            }
+            OpKind::Admin(AdminOp::RunNow { event, queue }) => Command::RunNow { event, queue },
             OpKind::Admin(AdminOp::PutKey { record, over }) => {
                 Command::PutKey { record: Box::new(record), over }
             }

@@ -55,6 +55,7 @@ fn put_command(enc: &mut Enc, command: &Command) {
         Command::Redrive { .. } | Command::Bury { .. } | Command::Discard { .. } | Command::Cancel { .. } => {
             operators::put(enc, command)
         }
+        Command::Reschedule { .. } | Command::RunNow { .. } => operators::put(enc, command),
         Command::StartOperation { .. } | Command::CancelOperation { .. } => operators::put(enc, command),
         Command::Tend { rows } => {
             enc.u8(12).u64(*rows);
@@ -128,7 +129,7 @@ fn get_command(dec: &mut Dec) -> Option<Command> {
             max: dec.u32()?,
             max_bytes: dec.u64()?,
         },
-        9 | 10 | 21 | 30..=39 => operators::get(number, dec)?,
+        9 | 10 | 21..=23 | 30..=39 => operators::get(number, dec)?,
         40 => Command::Noted { note: get_note(dec)?, command: Box::new(get_command(dec)?) },
         other => get_managed(dec, other)?,
     })
@@ -136,9 +137,25 @@ fn get_command(dec: &mut Dec) -> Option<Command> {
 
 #[cfg(test)]
 mod tests {
-    use naven_api::ErrorText;
+    use naven_api::{ErrorText, Timestamp};
 
     use super::*;
+    use crate::txn::Due;
+
+    #[test]
+    fn another_due_time_comes_back_from_its_bytes() {
+        let event = EventId::from_bits(7);
+        let at = Due::At(Timestamp::from_ms(-5));
+        for due in [None, Some(Due::Now), Some(at)] {
+            for max_attempts in [None, Some(None), Some(Some(3))] {
+                let queue = max_attempts.map(|_| QueueRef::Name("q".to_owned()));
+                let now = Command::RunNow { event, queue: queue.clone() };
+                let commands = vec![Command::Reschedule { event, queue, due, max_attempts }, now];
+                let txn = Recorded { commands, all_or_nothing: false };
+                assert_eq!(decode(encode(&txn).into()), Some(txn));
+            }
+        }
+    }
 
     #[test]
     fn a_cancel_comes_back_from_its_bytes() {

@@ -11,7 +11,7 @@ use super::once::shown;
 use super::world::{Answer, World};
 use crate::feed::{Change, InQueues};
 use crate::reply::{OpError, OpReply};
-use crate::txn::{Append, Due, Place, Target};
+use crate::txn::{Append, Place, Target};
 
 impl World {
     /// The stream that an event goes to, and the queue that it is for, if it is for one.
@@ -32,11 +32,7 @@ impl World {
         if let Some(first) = append.dedupe.as_ref().and_then(|key| self.first_of_key(stream, key, now)) {
             return Ok(OpReply::Deduped(Box::new(first)));
         }
-        let scheduled_at = match append.due {
-            Due::Now => now.wall,
-            Due::In(delay) => now.wall.plus_ms(delay.as_ms()),
-            Due::At(instant) => instant,
-        };
+        let scheduled_at = append.due.instant(now.wall);
         let due = scheduled_at.max(now.wall);
         let readers = only.map_or_else(|| self.readers(stream), |only| vec![only]);
         self.streams[stream].arrivals += 1;

@@ -131,6 +131,10 @@ impl World {
             AdminOp::Cancel { event, queue, reason } => {
                 return self.cancel(*event, queue.as_ref(), reason.as_ref(), now);
             }
+            AdminOp::Reschedule { event, queue, due, max_attempts } => {
+                return self.reschedule(*event, queue.as_ref(), (*due, *max_attempts), now);
+            }
+            AdminOp::RunNow { event, queue } => return self.run_now(*event, queue.as_ref(), now),
             AdminOp::PutKey { record, over } => return self.put_key(record, *over),
             AdminOp::DeleteKey { key, revision } => return self.delete_key(*key, *revision),
         };

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use naven_api::{ErrorText, EventId, KeyId, Timestamp};
 use naven_core::DeadReason;
 
-use super::{Place, StreamRef};
+use super::{Due, Place, StreamRef};
 use crate::key::{KeyCondition, KeyRecord};
 use crate::queue::{QueueChanges, QueueRef, QueueSettings, StreamChanges};
 
@@ -145,6 +145,24 @@ pub enum AdminOp {
         queue: Option<QueueRef>,
         /// Why, for people.
         reason: Option<ErrorText>,
+    },
+    /// Another due time, or another bound on attempts, for what nobody has and what is not over.
+    Reschedule {
+        /// Which event.
+        event: EventId,
+        /// In which queue; needed where the event is in several and does not wait for its first time.
+        queue: Option<QueueRef>,
+        /// When it is due; none: as before.
+        due: Option<Due>,
+        /// Attempts of this event in all its queues, none within: as each queue has it; none: as before.
+        max_attempts: Option<Option<u32>>,
+    },
+    /// What waits for its time is due now. What is ready stays as it is.
+    RunNow {
+        /// Which event.
+        event: EventId,
+        /// In which queue; as above.
+        queue: Option<QueueRef>,
     },
     /// Store a key's record under its name.
     PutKey {

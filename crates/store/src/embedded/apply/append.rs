@@ -15,7 +15,7 @@ use crate::embedded::rows::queue::QueueRow;
 use crate::embedded::rows::stream::StreamRow;
 use crate::embedded::tables::{Table, Tables};
 use crate::reply::{OpError, OpReply};
-use crate::txn::{Append, Due, Target};
+use crate::txn::{Append, Target};
 
 /// Where an event goes.
 struct Destination {
@@ -36,11 +36,7 @@ impl<T: Tables> Context<'_, T> {
         {
             return Ok(OpReply::Deduped(Box::new(first)));
         }
-        let scheduled_at = match append.due {
-            Due::Now => self.now.wall,
-            Due::In(delay) => self.now.wall.plus_ms(delay.as_ms()),
-            Due::At(at) => at,
-        };
+        let scheduled_at = append.due.instant(self.now.wall);
         let mut row = BodyRow {
             created_at: self.now.wall,
             scheduled_at,

@@ -66,19 +66,30 @@ impl<T: Tables> Context<'_, T> {
             self.number_unseen(&mut found, no, &mut progress);
         }
         let n = found.row.placed.map(|placed| placed.n).ok_or(Refused::WrongState)?;
+        self.take_unheld((no, queue), n, dealing, &mut progress);
+        self.save(no, (n, found.arrival), None, &after, &mut progress);
+        self.tell(queue, (found.arrival, &found.row), None, &after);
+        self.put_progress(no, &progress);
+        self.release_event(found.stream, found.arrival, found.row);
+        Ok(())
+    }
+
+    /// Takes what nobody held yet out of what the queue has still to read: it gets a row of its own.
+    pub(super) fn take_unheld(
+        &mut self,
+        (no, queue): (QueueNo, &QueueRow),
+        n: EntryNo,
+        dealing: &Dealing,
+        progress: &mut Progress,
+    ) {
         match dealing {
-            Dealing::Unread => self.set_aside(no, queue, n, &mut progress),
+            Dealing::Unread => self.set_aside(no, queue, n, progress),
             Dealing::InLane => {
                 self.tables.delete(Table::Lane, &key::counted(no.0, n.0));
                 progress.lane_ready -= 1;
             }
             Dealing::Waiting | Dealing::Live(_) | Dealing::Over(_) => {}
         }
-        self.save(no, (n, found.arrival), None, &after, &mut progress);
-        self.tell(queue, (found.arrival, &found.row), None, &after);
-        self.put_progress(no, &progress);
-        self.release_event(found.stream, found.arrival, found.row);
-        Ok(())
     }
 
     /// An event that waits for its time gets the number under which its outcome is remembered. Its place

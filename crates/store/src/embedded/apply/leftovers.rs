@@ -115,7 +115,7 @@ impl Play {
     }
 
     fn command(&mut self) -> Command {
-        match self.below(28) {
+        match self.below(30) {
             0 | 1 => self.create(),
             2..9 => self.append(),
             9..14 => {
@@ -164,6 +164,16 @@ impl Play {
                 let at = self.below(self.events.len() as u64) as usize;
                 let queue = Some(self.queue());
                 Command::Redrive { event: self.events[at], queue, reset_attempts: true }
+            }
+            28 if !self.events.is_empty() => {
+                let at = self.below(self.events.len() as u64) as usize;
+                let queue = (self.below(2) == 0).then(|| self.queue());
+                let due = Some(Due::At(self.now.wall.plus_ms(self.below(9_000) as i64 - 1_000)));
+                Command::Reschedule { event: self.events[at], queue, due, max_attempts: None }
+            }
+            29 if !self.events.is_empty() => {
+                let at = self.below(self.events.len() as u64) as usize;
+                Command::RunNow { event: self.events[at], queue: Some(self.queue()) }
             }
             27 if !self.events.is_empty() => {
                 let at = self.below(self.events.len() as u64) as usize;

@@ -30,6 +30,7 @@ mod operation;
 mod place;
 mod purge;
 mod read;
+mod reschedule;
 mod reset;
 mod retain;
 mod run;

@@ -124,6 +124,10 @@ impl<T: Tables> Context<'_, T> {
             Command::StartOperation { id, queue, bulk } => self.start_operation(*id, queue, bulk),
             Command::CancelOperation { id } => self.cancel_operation(*id),
             Command::Cancel { event, queue, reason } => self.cancel(*event, queue.as_ref(), reason.as_ref()),
+            Command::Reschedule { event, queue, due, max_attempts } => {
+                self.reschedule(*event, queue.as_ref(), *due, *max_attempts)
+            }
+            Command::RunNow { event, queue } => self.run_now(*event, queue.as_ref()),
             Command::Trim(trim) => self.trim(trim),
             Command::DeleteEntries { stream, places } => self.delete_entries(stream, places),
             Command::Noted { note, command } => self.noted(note, command, tended),

@@ -1,11 +1,11 @@
 //! Bytes of what operators do.
 //!
-//! Lives here: the commands on single and on many deliveries (9, 10, 21, 30 to 39). Not here: those on queues,
+//! Lives here: the commands on single and on many deliveries (9, 10, 21 to 23, 30 to 39). Not here: those on queues,
 //! streams and keys (`managed.rs`), all others (`record.rs`), and what they do (`apply/`).
 
 use naven_api::{ErrorText, EventId, OperationId};
 
-use super::words::{get_queue, get_reason, put_queue, put_text};
+use super::words::{get_due, get_queue, get_reason, put_due, put_queue, put_text, put_u32};
 use crate::embedded::command::Command;
 use crate::embedded::rows::codec::{Dec, Enc};
 use crate::embedded::rows::delivery::reason_number;
@@ -23,6 +23,13 @@ pub(super) fn put(enc: &mut Enc, command: &Command) {
         Command::Cancel { event, queue, reason } => {
             enc.u8(21).u128(event.bits()).option(queue.as_ref(), put_queue);
             put_text(enc, reason.as_ref().map(ErrorText::as_str));
+        }
+        Command::Reschedule { event, queue, due, max_attempts } => {
+            enc.u8(22).u128(event.bits()).option(queue.as_ref(), put_queue).option(*due, put_due);
+            enc.option(*max_attempts, put_u32);
+        }
+        Command::RunNow { event, queue } => {
+            enc.u8(23).u128(event.bits()).option(queue.as_ref(), put_queue);
         }
         Command::Discard { event, queue } => put_queue(enc.u8(30).u128(event.bits()), queue),
         Command::StartOperation { id, queue, bulk } => {
@@ -54,6 +61,13 @@ pub(super) fn get(number: u8, dec: &mut Dec) -> Option<Command> {
             queue: dec.option(get_queue)?,
             reason: dec.option(Dec::text)?.map(|text| ErrorText::new(&text)),
         },
+        22 => Command::Reschedule {
+            event: EventId::from_bits(dec.u128()?),
+            queue: dec.option(get_queue)?,
+            due: dec.option(get_due)?,
+            max_attempts: dec.option(|dec| dec.option(Dec::u32))?,
+        },
+        23 => Command::RunNow { event: EventId::from_bits(dec.u128()?), queue: dec.option(get_queue)? },
         30 => Command::Discard { event: EventId::from_bits(dec.u128()?), queue: get_queue(dec)? },
         31 => Command::StartOperation {
             id: OperationId::from_bits(dec.u128()?),

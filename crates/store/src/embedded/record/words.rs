@@ -208,7 +208,7 @@ pub(super) fn get_queue(dec: &mut Dec) -> Option<QueueRef> {
     }
 }
 
-fn put_due(enc: &mut Enc, due: Due) {
+pub(super) fn put_due(enc: &mut Enc, due: Due) {
     match due {
         Due::Now => enc.u8(0),
         Due::In(delay) => enc.u8(1).u32(delay.get()),
@@ -216,7 +216,7 @@ fn put_due(enc: &mut Enc, due: Due) {
     };
 }
 
-fn get_due(dec: &mut Dec) -> Option<Due> {
+pub(super) fn get_due(dec: &mut Dec) -> Option<Due> {
     match dec.u8()? {
         0 => Some(Due::Now),
         1 => Some(Due::In(DelaySeconds::try_from(dec.u32()?).ok()?)),
