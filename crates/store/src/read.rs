@@ -10,7 +10,7 @@ use naven_core::{DeadReason, Past, View};
 use crate::audit::AuditEntry;
 use crate::key::KeyRecord;
 use crate::queue::{QueueRef, QueueSettings, StreamSettings};
-use crate::txn::{Body, OperationView, Place, StreamRef};
+use crate::txn::{Body, OperationView, Place, PurgeFilter, StreamRef};
 
 mod dead;
 mod events;
@@ -84,6 +84,13 @@ pub enum Read {
         limit: u32,
         /// True where the payloads are wanted too.
         payload: bool,
+    },
+    /// How many a purge would mean, of 20,000 that are looked at where counts do not tell.
+    Purgeable {
+        /// In which queue.
+        queue: QueueRef,
+        /// Which.
+        filter: PurgeFilter,
     },
     /// The queues of a stream, oldest first.
     Groups(StreamRef),

@@ -15,7 +15,7 @@ mod manage;
 mod operation;
 pub use manage::{AdminOp, DeleteOp, From, GroupOp, Reading};
 pub(crate) use operation::QUEUE_GONE;
-pub use operation::{Bulk, OperationKind, OperationOp, OperationState, OperationView};
+pub use operation::{Bulk, OperationKind, OperationOp, OperationState, OperationView, PurgeFilter};
 
 /// Ops applied at one point of the order, durable as a whole.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,14 +3,14 @@
 //! Lives here: drawing it, and what it means by now. Not here: other lines (`script.rs`, `known.rs`).
 
 use naven_api::{EventId, OperationId, Timestamp};
-use naven_core::DeadReason;
+use naven_core::{DeadReason, View};
 
 use super::clock::WALL_START_MS;
 use super::known::Known;
 use super::random::SeededRandom;
 use super::script::Pick;
 use crate::read::{Cursor, DeadFilter, DeadRead, Read};
-use crate::txn::{AdminOp, Bulk, OpKind, OperationOp};
+use crate::txn::{AdminOp, Bulk, OpKind, OperationOp, PurgeFilter};
 
 /// One op on dead letters, or on an operation.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +33,8 @@ pub enum DeadAsk {
         /// True where attempts begin anew.
         reset_attempts: bool,
     },
+    /// Throw away what waits in a queue, by the number of what is meant.
+    Purge(Pick, u8),
     /// End one.
     Cancel(Pick),
 }
@@ -48,6 +50,8 @@ pub enum DeadLook {
     Count(Pick, u8),
     /// How many of some events they are.
     Among(Pick, [Pick; 3]),
+    /// How many a purge would mean, by its number.
+    Purgeable(Pick, u8),
     /// One operation.
     Operation(Pick),
     /// Operations, in pages of so many.
@@ -59,7 +63,8 @@ pub(super) fn ask(random: &SeededRandom) -> DeadAsk {
     let pick = || random.next_u64() as Pick;
     match random.below(8) {
         0..3 => DeadAsk::Discard { event: pick(), queue: pick() },
-        3 => DeadAsk::Cancel(pick()),
+        3 if random.once_in(2) => DeadAsk::Cancel(pick()),
+        3 | 4 => DeadAsk::Purge(pick(), random.below(8) as u8),
         _ => DeadAsk::Start {
             queue: pick(),
             by: random.below(8) as u8,
@@ -77,6 +82,7 @@ pub(super) fn look(random: &SeededRandom) -> DeadLook {
         0..3 => DeadLook::List(pick(), by, limit),
         3 => DeadLook::Groups(pick(), by, limit),
         4 => DeadLook::Count(pick(), by),
+        6 if random.once_in(2) => DeadLook::Purgeable(pick(), by),
         5 => DeadLook::Among(pick(), [pick(), pick(), pick()]),
         6 => DeadLook::Operation(pick()),
         _ => DeadLook::Operations(limit),
@@ -97,6 +103,20 @@ fn filter(by: u8) -> DeadFilter {
     }
 }
 
+/// What the purge of this number means.
+fn purge(by: u8) -> PurgeFilter {
+    let states: &[View] = match by {
+        0 => &[View::Scheduled],
+        1 => &[View::Ready],
+        2 => &[View::Retrying],
+        3 => &[View::Ready, View::Dead],
+        4 => &[View::Dead],
+        _ => &[View::Scheduled, View::Ready, View::Retrying],
+    };
+    let older_than = (by % 3 == 1).then_some(Timestamp::from_ms(WALL_START_MS + 5_000));
+    PurgeFilter { states: states.iter().copied().collect(), older_than }
+}
+
 impl Known {
     /// The op that `ask` means.
     pub(super) fn dead_op(&self, ask: &DeadAsk) -> OpKind {
@@ -108,6 +128,10 @@ impl Known {
                 let filter = filter(by);
                 let bulk =
                     if redrive { Bulk::Redrive { filter, reset_attempts } } else { Bulk::Discard { filter } };
+                OpKind::Operation(OperationOp::Start { queue: self.queue(queue), bulk })
+            }
+            DeadAsk::Purge(queue, by) => {
+                let bulk = Bulk::Purge(purge(by));
                 OpKind::Operation(OperationOp::Start { queue: self.queue(queue), bulk })
             }
             DeadAsk::Cancel(operation) => {
@@ -136,6 +160,7 @@ impl Known {
                 let events: Vec<EventId> = events.into_iter().map(|event| self.event(event)).collect();
                 Read::Dead(DeadRead::Among { queue: self.queue(queue), events })
             }
+            DeadLook::Purgeable(queue, by) => Read::Purgeable { queue: self.queue(queue), filter: purge(by) },
             DeadLook::Operation(operation) => Read::Operation(self.operation(operation)),
             DeadLook::Operations(limit) => Read::Operations { cursor, limit },
         }

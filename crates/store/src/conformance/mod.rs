@@ -50,6 +50,8 @@ pub mod order;
 #[allow(missing_docs)]
 pub mod pausing;
 #[allow(missing_docs)]
+pub mod purging;
+#[allow(missing_docs)]
 pub mod reading;
 #[allow(missing_docs)]
 pub mod repeating;

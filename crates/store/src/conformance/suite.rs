@@ -241,6 +241,15 @@ macro_rules! conformance {
                 a_patch_holds_for_what_is_there_already
                 what_is_not_there_cannot_be_changed
             }
+            purging {
+                a_purge_throws_away_what_stands_as_it_says
+                a_purge_leaves_what_somebody_holds_and_old_tokens_are_lost
+                a_purge_means_what_was_there_when_it_began
+                what_falls_due_meanwhile_is_met_further_on
+                a_purge_may_mean_only_what_is_older
+                a_purge_of_one_queue_is_nothing_to_another_of_its_stream
+                one_purge_runs_in_a_queue_paused_or_not
+            }
             reading {
                 a_queue_is_found_by_name_and_by_id
                 a_queue_s_id_says_when_it_was_made

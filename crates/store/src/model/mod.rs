@@ -19,6 +19,7 @@ mod leave;
 mod once;
 mod operation;
 mod publish;
+mod purging;
 mod reschedule;
 mod settle;
 mod streams;

@@ -5,8 +5,9 @@
 
 use naven_api::limits::{OPERATION_CHUNK_ROWS, OPERATION_SECONDS, OPERATIONS_KEPT_MAX};
 use naven_api::{EventId, OperationId, Timestamp, id::uuid_v7_bits};
-use naven_core::{Delivery, Now, State, Step, View};
+use naven_core::{Delivery, Now, State, Step};
 
+use super::purging::PurgeAt;
 use super::views::page;
 use super::world::{Answer, World};
 use crate::queue::QueueRef;
@@ -17,13 +18,15 @@ use crate::txn::{Bulk, OperationOp, OperationState, OperationView, QUEUE_GONE};
 #[derive(Debug, Clone)]
 pub(super) struct Operation {
     pub(super) view: OperationView,
-    queue: usize,
+    pub(super) queue: usize,
     bulk: Bulk,
     /// What was dead when it began, as it was.
-    meant: Vec<(EventId, Delivery)>,
+    pub(super) meant: Vec<(EventId, Delivery)>,
     /// The first death that it has not looked at, and the last that it looks at.
-    next: (Timestamp, u64),
-    upto: (Timestamp, u64),
+    pub(super) next: (Timestamp, u64),
+    pub(super) upto: (Timestamp, u64),
+    /// Of a purge, what was there when it began and through which of its parts it goes.
+    pub(super) purge: PurgeAt,
 }
 
 impl World {
@@ -57,7 +60,7 @@ impl World {
         {
             self.operations.remove(oldest);
         }
-        let (from, before) = bulk.filter().died();
+        let (from, before) = bulk.died();
         let mut dead = self.deaths(at);
         dead.retain(|(key, ..)| key.0.as_ms() < before);
         let view = OperationView {
@@ -66,7 +69,7 @@ impl World {
             queue: self.queues[at].id,
             queue_name: self.queues[at].name.clone(),
             state: OperationState::Pending,
-            matched: bulk.filter().takes_all().then(|| self.counts(at).of(View::Dead)),
+            matched: bulk.counted(&self.counts(at)),
             done: 0,
             failed: 0,
             error: None,
@@ -81,6 +84,7 @@ impl World {
             upto: dead.last().map_or(nothing, |(key, ..)| *key),
             meant: dead.into_iter().map(|(_, event, delivery)| (event, delivery)).collect(),
             next: (Timestamp::from_ms(from), 0),
+            purge: self.purge_from(at),
         });
         self.operations.sort_by_key(|one| one.view.id);
         Ok(OpReply::Operation(Box::new(view)))
@@ -96,6 +100,16 @@ impl World {
             return 1;
         }
         let chunk = most.min(OPERATION_CHUNK_ROWS as usize);
+        if let Bulk::Purge(filter) = one.bulk.clone() {
+            let (looked_at, is_over) = self.run_purge(&mut one, &filter, chunk, now);
+            if is_over {
+                one.view.end(OperationState::Done, None, now.wall);
+            } else {
+                (one.view.state, one.view.updated_at) = (OperationState::Running, now.wall);
+            }
+            self.operations[at] = one;
+            return looked_at;
+        }
         let mut found = self.deaths(one.queue);
         found.retain(|(key, ..)| *key >= one.next && *key <= one.upto);
         found.truncate(chunk);
@@ -118,13 +132,16 @@ impl World {
     fn operate_on(&mut self, one: &mut Operation, event: EventId, delivery: &Delivery, now: Now) {
         let State::Dead(reason) = delivery.state else { return };
         let error = delivery.last_error.as_ref().map(ToString::to_string);
-        if !one.bulk.filter().takes(reason, error.as_deref()) {
+        let (filter, step) = match &one.bulk {
+            Bulk::Redrive { filter, reset_attempts } => {
+                (filter, Step::Redrive { reset_attempts: *reset_attempts })
+            }
+            Bulk::Discard { filter } => (filter, Step::Discard),
+            Bulk::Purge(_) => return,
+        };
+        if !filter.takes(reason, error.as_deref()) {
             return;
         }
-        let step = match one.bulk {
-            Bulk::Redrive { reset_attempts, .. } => Step::Redrive { reset_attempts },
-            Bulk::Discard { .. } => Step::Discard,
-        };
         let found = self.find(event).expect("it is dead, so it is there");
         let next = delivery.apply(&step, now, &self.queues[one.queue].policy(&self.events[found]));
         let was_done = next.is_ok();
@@ -134,14 +151,14 @@ impl World {
                     self.tell(one.queue, found, Some(delivery), &next, now);
                     self.save(one.queue, found, next);
                 }
-                Bulk::Discard { .. } => self.put_away(one.queue, found, next),
+                Bulk::Discard { .. } | Bulk::Purge(_) => self.put_away(one.queue, found, next),
             }
         }
         one.view.count(was_done);
     }
 
     /// The dead of an open queue, the first to die first.
-    fn deaths(&self, queue: usize) -> Vec<((Timestamp, u64), EventId, Delivery)> {
+    pub(super) fn deaths(&self, queue: usize) -> Vec<((Timestamp, u64), EventId, Delivery)> {
         let dead = self.events.iter().filter_map(|event| {
             let live = event.live(queue).filter(|live| live.is_over())?;
             Some(((live.over_at?, event.arrival), event.id, live.clone()))

@@ -57,7 +57,11 @@ impl World {
     ) -> Result<bool, OpError> {
         let at = self.find(event)?;
         let stream = self.events[at].stream;
-        if self.events[at].placed.is_none() {
+        if self.events[at].placed.is_none() && self.events[at].due <= now.wall {
+            let named = self.named(at, queue)?;
+            if !self.queues[named].is_open() {
+                return Err(Refused::WrongState.into());
+            }
             self.place_due(stream, now, PLACES_PER_OP_MAX);
         }
         let several = self.events[at].dealings.len() > 1;
@@ -71,6 +75,7 @@ impl World {
             if let Some(due) = due.or_else(|| event.delivery(queue).map(|one| one.due)) {
                 let next = before.apply(&Step::Reschedule { due }, now, &row.policy(event))?;
                 if next != before {
+                    self.tell(queue, at, Some(&before), &next, now);
                     self.save(queue, at, next);
                 }
             }

@@ -43,6 +43,7 @@ impl World {
             Read::Dead(read) => self.dead_page(read, now),
             Read::Holders(queue) => Ok(Page::Holders(self.holders(self.open(queue)?, now))),
             Read::Events(read) => self.events_page(read, now),
+            Read::Purgeable { queue, filter } => self.purgeable(queue, filter, now),
             Read::Stream(stream) => Ok(Page::Stream(Box::new(self.stream_view(self.open_stream(stream)?)))),
             Read::Streams { name_prefix, cursor, limit } => {
                 let open = (0..self.streams.len()).filter(|&at| self.streams[at].closed_at.is_none());

@@ -3,10 +3,13 @@
 //! Lives here: what is asked for, and how an operation looks from outside. Not here: its steps (the
 //! engines).
 
+use std::collections::BTreeSet;
+
 use naven_api::{OperationId, QueueId, Timestamp};
+use naven_core::View;
 
 use crate::queue::QueueRef;
-use crate::read::DeadFilter;
+use crate::read::{Counts, DeadFilter};
 
 /// Begin or end an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +43,33 @@ pub enum Bulk {
         /// Which.
         filter: DeadFilter,
     },
+    /// What waits, or is dead, is thrown away.
+    Purge(PurgeFilter),
+}
+
+/// What a purge means: what stands so when it begins, unless somebody has it when it comes to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PurgeFilter {
+    /// Some of scheduled, ready, retrying and dead.
+    pub states: BTreeSet<View>,
+    /// Only events that were published before this instant.
+    pub older_than: Option<Timestamp>,
+}
+
+impl PurgeFilter {
+    /// True where events that were published then are meant.
+    pub(crate) fn takes(&self, created_at: Timestamp) -> bool {
+        self.older_than.is_none_or(|end| created_at < end)
+    }
+
+    /// How many are meant, where a queue's counts tell that: they know only the dead from all others, as a due
+    /// time may have come without anybody noticing.
+    pub(crate) fn counted(&self, counts: &Counts) -> Option<u64> {
+        let waiting = [View::Scheduled, View::Ready, View::Retrying];
+        let named = waiting.iter().filter(|view| self.states.contains(view)).count();
+        let is_known = self.older_than.is_none() && (named == 0 || named == waiting.len());
+        is_known.then(|| self.states.iter().map(|&view| counts.of(view)).sum())
+    }
 }
 
 impl Bulk {
@@ -48,13 +78,25 @@ impl Bulk {
         match self {
             Self::Redrive { .. } => OperationKind::Redrive,
             Self::Discard { .. } => OperationKind::Discard,
+            Self::Purge(_) => OperationKind::Purge,
         }
     }
 
-    /// Which dead letters it means.
-    pub fn filter(&self) -> &DeadFilter {
+    /// When those died that it means, where it means dead ones: from the first instant on, before the second.
+    pub(crate) fn died(&self) -> (i64, i64) {
         match self {
-            Self::Redrive { filter, .. } | Self::Discard { filter } => filter,
+            Self::Redrive { filter, .. } | Self::Discard { filter } => filter.died(),
+            Self::Purge(_) => (i64::MIN, i64::MAX),
+        }
+    }
+
+    /// How many it means, where a queue's counts tell that.
+    pub(crate) fn counted(&self, counts: &Counts) -> Option<u64> {
+        match self {
+            Self::Redrive { filter, .. } | Self::Discard { filter } => {
+                filter.takes_all().then(|| counts.of(View::Dead))
+            }
+            Self::Purge(filter) => filter.counted(counts),
         }
     }
 }
@@ -66,17 +108,20 @@ pub enum OperationKind {
     Redrive,
     /// Dead letters are forgotten.
     Discard,
+    /// What waits, or is dead, is thrown away.
+    Purge,
 }
 
 impl OperationKind {
     /// Every kind, in the order of their numbers on disk.
-    pub const ALL: [Self; 2] = [Self::Redrive, Self::Discard];
+    pub const ALL: [Self; 3] = [Self::Redrive, Self::Discard, Self::Purge];
 
     /// The word for it on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Redrive => "redrive",
             Self::Discard => "discard",
+            Self::Purge => "purge",
         }
     }
 }

@@ -29,7 +29,8 @@ impl<T: Tables> Context<'_, T> {
         if queue.closed.is_some() {
             return Err(Refused::WrongState.into());
         }
-        if dealing == Dealing::Waiting {
+        // A refusal changes nothing, so nothing is placed for one that waits.
+        if dealing == Dealing::Waiting && found.row.due <= self.now.wall {
             // Its time may have come without anybody noticing.
             self.place_due(found.stream, PLACES_PER_OP_MAX as u64);
             found = self.event(event)?;
@@ -49,7 +50,7 @@ impl<T: Tables> Context<'_, T> {
     }
 
     /// What nobody ever held gets its first row: an outcome.
-    fn cancel_unheld(
+    pub(super) fn cancel_unheld(
         &mut self,
         mut found: Found,
         (no, queue): (QueueNo, &QueueRow),

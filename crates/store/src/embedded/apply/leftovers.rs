@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use bytes::Bytes;
 use naven_api::{EventId, OperationId, QueueId, Timestamp};
-use naven_core::{DeadReason, Failure, LeaseTime, Now};
+use naven_core::{DeadReason, Failure, LeaseTime, Now, View};
 
 use super::apply;
 use crate::embedded::command::{Claimant, Command, Recorded, Said};
@@ -18,8 +18,8 @@ use crate::queue::{QueueRef, QueueSettings, Retention, StreamChanges};
 use crate::read::DeadFilter;
 use crate::reply::{Grant, OpReply};
 use crate::txn::{
-    Append, Body, Bulk, DedupeKey, DedupeSpace, Due, Form, From, IdempotencySlot, Keep, Reading, StreamRef,
-    Target, Trim,
+    Append, Body, Bulk, DedupeKey, DedupeSpace, Due, Form, From, IdempotencySlot, Keep, PurgeFilter, Reading,
+    StreamRef, Target, Trim,
 };
 
 const DAY_MS: i64 = 86_400_000;
@@ -132,7 +132,13 @@ impl Play {
             }
             24 => {
                 let filter = DeadFilter::default();
-                let bulk = match self.below(2) {
+                let bulk = match self.below(4) {
+                    2 => {
+                        let older_than = (self.below(2) == 0).then_some(self.now.wall);
+                        let all = [View::Scheduled, View::Ready, View::Retrying, View::Dead];
+                        let states = all.into_iter().filter(|_| self.below(3) > 0).collect();
+                        Bulk::Purge(PurgeFilter { states, older_than })
+                    }
                     0 => Bulk::Discard { filter },
                     _ => Bulk::Redrive { filter, reset_attempts: true },
                 };

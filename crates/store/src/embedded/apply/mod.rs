@@ -29,6 +29,7 @@ mod once;
 mod operation;
 mod place;
 mod purge;
+mod purging;
 mod read;
 mod reschedule;
 mod reset;

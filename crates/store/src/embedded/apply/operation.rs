@@ -11,12 +11,13 @@ use std::ops::ControlFlow;
 use bytes::Bytes;
 use naven_api::OperationId;
 use naven_api::limits::{OPERATION_CHUNK_ROWS, OPERATION_SECONDS, OPERATIONS_KEPT_MAX};
-use naven_core::{Step, View};
+use naven_core::Step;
 
 use super::context::{Context, Found, READABLE};
+use super::purging::mark;
 use super::read::DeadAt;
 use crate::embedded::rows::key::{self, Arrival, QueueNo};
-use crate::embedded::rows::operation::{self, OperationRow};
+use crate::embedded::rows::operation::{self, OperationRow, PurgeAt};
 use crate::embedded::rows::queue::QueueRow;
 use crate::embedded::tables::{Order, Table, Tables};
 use crate::queue::QueueRef;
@@ -37,7 +38,6 @@ impl<T: Tables> Context<'_, T> {
         if self.tables.get(Table::Running, &operation::running(no, kind)).is_some() {
             return Err(Refused::OperationRunning.into());
         }
-        let dead = self.progress(no).counts.of(View::Dead);
         let number = self.begun(no) + 1;
         let view = OperationView {
             id,
@@ -45,14 +45,15 @@ impl<T: Tables> Context<'_, T> {
             queue: queue.id,
             queue_name: queue.name.clone(),
             state: OperationState::Pending,
-            matched: bulk.filter().takes_all().then_some(dead),
+            matched: bulk.counted(&self.counts(no, &queue)),
             done: 0,
             failed: 0,
             error: None,
             created_at: self.now.wall,
             updated_at: self.now.wall,
         };
-        let (from, before) = bulk.filter().died();
+        let (from, before) = bulk.died();
+        let head = self.head(queue.stream);
         let row = OperationRow {
             view: view.clone(),
             queue: no,
@@ -60,6 +61,7 @@ impl<T: Tables> Context<'_, T> {
             next: (from, Arrival(0)),
             upto: self.last_death(no, before),
             number,
+            purge: PurgeAt { part: 0, entries: head.entry, arrivals: head.arrival },
         };
         self.make_room_for_one();
         let begun = Bytes::copy_from_slice(&number.to_be_bytes());
@@ -99,6 +101,11 @@ impl<T: Tables> Context<'_, T> {
             return 1;
         };
         let chunk = most.min(u64::from(OPERATION_CHUNK_ROWS)) as usize;
+        if let Bulk::Purge(filter) = row.bulk.clone() {
+            let (looked_at, is_over) = self.run_purge(&mut row, (no, &queue), &filter, chunk);
+            self.came_on(&mut row, is_over);
+            return looked_at;
+        }
         let found = self.chunk(&row, chunk);
         for &(at, mark) in &found {
             if mark < row.number {
@@ -106,15 +113,20 @@ impl<T: Tables> Context<'_, T> {
             }
         }
         let looked_at = (found.len() as u64).max(1);
-        match found.last() {
-            Some(&((at, Arrival(last)), _)) if found.len() == chunk => {
-                row.next = (at, Arrival(last + 1));
-                (row.view.state, row.view.updated_at) = (OperationState::Running, self.now.wall);
-                self.tables.put(Table::Operation, &operation::operation(id), row.encode());
-            }
-            _ => self.end_operation(&mut row, OperationState::Done, None),
+        if let Some(&((at, Arrival(last)), _)) = found.last() {
+            row.next = (at, Arrival(last + 1));
         }
+        self.came_on(&mut row, found.len() < chunk);
         looked_at
+    }
+
+    /// Saves how far an operation came.
+    fn came_on(&mut self, row: &mut OperationRow, is_over: bool) {
+        if is_over {
+            return self.end_operation(row, OperationState::Done, None);
+        }
+        (row.view.state, row.view.updated_at) = (OperationState::Running, self.now.wall);
+        self.tables.put(Table::Operation, &operation::operation(row.view.id), row.encode());
     }
 
     /// True while an operation is under way.
@@ -163,7 +175,7 @@ impl<T: Tables> Context<'_, T> {
 
     fn operate_on(&mut self, row: &mut OperationRow, (no, queue): (QueueNo, &QueueRow), at: DeadAt) {
         let died = self.died((no, queue), at);
-        let filter = row.bulk.filter();
+        let (Bulk::Redrive { filter, .. } | Bulk::Discard { filter }) = &row.bulk else { return };
         if !filter.takes(died.reason, died.error()) {
             return;
         }
@@ -175,6 +187,7 @@ impl<T: Tables> Context<'_, T> {
                 self.change(&found, (no, queue), &died.delivery, &step).is_ok()
             }
             Bulk::Discard { .. } => self.put_away(&found, (no, queue), &died.delivery).is_ok(),
+            Bulk::Purge(_) => false,
         };
         row.view.count(was_done);
     }
@@ -189,15 +202,14 @@ impl<T: Tables> Context<'_, T> {
             return found;
         }
         self.tables.scan(Table::Dead, &from, &to, Order::Rising, &mut |key, value| {
-            let mark: Result<[u8; 8], _> = value.as_ref().try_into();
-            found.push((key::time_of(key), mark.map_or(0, u64::from_be_bytes)));
+            found.push((key::time_of(key), mark(value)));
             if found.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         found
     }
 
     /// The last recorded death of a queue before this instant.
-    fn last_death(&self, no: QueueNo, before: i64) -> Option<DeadAt> {
+    pub(super) fn last_death(&self, no: QueueNo, before: i64) -> Option<DeadAt> {
         let mut last = None;
         let span = ((i64::MIN, Arrival(0)), (before, Arrival(0)));
         self.visit_dead(no, span, Order::Falling, &mut |at| {
@@ -208,8 +220,7 @@ impl<T: Tables> Context<'_, T> {
     }
 
     fn begun(&self, no: QueueNo) -> u64 {
-        let mark: Result<[u8; 8], _> = self.death_mark(no).as_ref().try_into();
-        mark.map_or(0, u64::from_be_bytes)
+        mark(&self.death_mark(no))
     }
 
     fn end_operation(&mut self, row: &mut OperationRow, state: OperationState, error: Option<&str>) {

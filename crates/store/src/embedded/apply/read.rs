@@ -48,6 +48,7 @@ impl<T: Tables> Context<'_, T> {
                 Ok(Page::Holders(self.holders(no, &row)))
             }
             Read::Events(read) => self.events_page(read),
+            Read::Purgeable { queue, filter } => self.purgeable(queue, filter),
             Read::Stream(stream) => {
                 let (no, row) = self.open_stream(stream)?;
                 Ok(Page::Stream(Box::new(self.stream_view(no, &row))))

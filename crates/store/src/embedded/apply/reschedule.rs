@@ -67,8 +67,12 @@ impl<T: Tables> Context<'_, T> {
         set: &Set<'_>,
     ) -> Result<OpReply, OpError> {
         let mut found = self.event(event)?;
-        if found.row.placed.is_none() {
-            // Its time may have come without anybody noticing.
+        if found.row.placed.is_none() && found.row.due <= self.now.wall {
+            // Its time has come without anybody noticing. A refusal changes nothing, so it comes first.
+            let (_, named, _) = self.named_dealing(&found, queue)?;
+            if named.closed.is_some() {
+                return Err(Refused::WrongState.into());
+            }
             self.place_due(found.stream, PLACES_PER_OP_MAX as u64);
             found = self.event(event)?;
         }
@@ -174,7 +178,7 @@ impl<T: Tables> Context<'_, T> {
         let mut progress = self.progress(no);
         self.take_unheld((no, queue), n, dealing, &mut progress);
         self.save(no, (n, found.arrival), None, &after, &mut progress);
-        self.tell(queue, (found.arrival, &found.row), None, &after);
+        self.tell(queue, (found.arrival, &found.row), Some(&fresh), &after);
         self.put_progress(no, &progress);
         self.hint(queue.id);
         Ok(())

@@ -4,13 +4,13 @@
 
 use bytes::Bytes;
 use naven_api::{OperationId, QueueId, Timestamp};
-use naven_core::DeadReason;
+use naven_core::{DeadReason, View};
 
 use super::codec::{Dec, Enc};
 use super::delivery::reason_number;
 use super::key::{Arrival, QueueNo};
 use crate::read::DeadFilter;
-use crate::txn::{Bulk, OperationKind, OperationState, OperationView};
+use crate::txn::{Bulk, OperationKind, OperationState, OperationView, PurgeFilter};
 
 /// One operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,12 +21,25 @@ pub(crate) struct OperationRow {
     pub(crate) queue: QueueNo,
     /// What it does.
     pub(crate) bulk: Bulk,
-    /// The first death that it has not looked at.
+    /// The first death that it has not looked at; of a purge, the first of whatever it goes through.
     pub(crate) next: (i64, Arrival),
     /// The last death that was recorded when it began, and where it ends; none: there was none.
     pub(crate) upto: Option<(i64, Arrival)>,
     /// Its number among the operations of its queue: who died since bears it or a higher one.
     pub(crate) number: u64,
+    /// How far a purge has come; of others nothing.
+    pub(crate) purge: PurgeAt,
+}
+
+/// How far a purge has come, and what was there when it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct PurgeAt {
+    /// Through which of its parts it goes.
+    pub(crate) part: u8,
+    /// The stream's last entry then.
+    pub(crate) entries: u64,
+    /// The stream's last event then: what came later is not meant.
+    pub(crate) arrivals: u64,
 }
 
 impl OperationRow {
@@ -38,6 +51,7 @@ impl OperationRow {
         put_bulk(&mut enc, &self.bulk);
         put_death(&mut enc, self.next);
         enc.option(self.upto, put_death).u64(self.number);
+        enc.u8(self.purge.part).u64(self.purge.entries).u64(self.purge.arrivals);
         enc.done()
     }
 
@@ -51,6 +65,7 @@ impl OperationRow {
             next: get_death(&mut dec)?,
             upto: dec.option(get_death)?,
             number: dec.u64()?,
+            purge: PurgeAt { part: dec.u8()?, entries: dec.u64()?, arrivals: dec.u64()? },
         };
         dec.end(row)
     }
@@ -113,6 +128,15 @@ pub(crate) fn put_bulk(enc: &mut Enc, bulk: &Bulk) {
             put_filter(enc.u8(0).flag(*reset_attempts), filter);
         }
         Bulk::Discard { filter } => put_filter(enc.u8(1), filter),
+        Bulk::Purge(filter) => {
+            let states: Vec<View> = filter.states.iter().copied().collect();
+            enc.u8(2).list(&states, |enc, view| {
+                enc.u8(*view as u8);
+            });
+            enc.option(filter.older_than, |enc, at| {
+                enc.i64(at.as_ms());
+            });
+        }
     }
 }
 
@@ -124,6 +148,11 @@ pub(crate) fn get_bulk(dec: &mut Dec) -> Option<Bulk> {
             Bulk::Redrive { filter: get_filter(dec)?, reset_attempts }
         }
         1 => Bulk::Discard { filter: get_filter(dec)? },
+        2 => {
+            let states = dec.list(|dec| View::ALL.get(usize::from(dec.u8()?)).copied())?;
+            let older_than = dec.option(|dec| dec.i64().map(Timestamp::from_ms))?;
+            Bulk::Purge(PurgeFilter { states: states.into_iter().collect(), older_than })
+        }
         _ => return None,
     })
 }
@@ -182,6 +211,10 @@ mod tests {
             let bulk = match kind {
                 OperationKind::Redrive => Bulk::Redrive { filter, reset_attempts: true },
                 OperationKind::Discard => Bulk::Discard { filter },
+                OperationKind::Purge => Bulk::Purge(PurgeFilter {
+                    states: [View::Scheduled, View::Dead].into(),
+                    older_than: Some(Timestamp::from_ms(7)),
+                }),
             };
             let row = OperationRow {
                 view,
@@ -190,6 +223,7 @@ mod tests {
                 next: (-5, Arrival(6)),
                 upto: Some((7, Arrival(8))),
                 number: 9,
+                purge: PurgeAt { part: 2, entries: 3, arrivals: 4 },
             };
             assert_eq!(OperationRow::decode(row.encode()), Some(row));
         }

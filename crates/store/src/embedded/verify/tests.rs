@@ -18,7 +18,7 @@ use crate::embedded::rows::body::BodyRow;
 use crate::embedded::rows::consumer::{ConsumerRow, consumer, consumer_name, held};
 use crate::embedded::rows::delivery;
 use crate::embedded::rows::key::{self, Arrival, EntryNo, QueueNo, StreamNo};
-use crate::embedded::rows::operation::{self, OperationRow, running};
+use crate::embedded::rows::operation::{self, OperationRow, PurgeAt, running};
 use crate::embedded::rows::stream::{EntryRow, StreamRow};
 use crate::embedded::tables::Table;
 use crate::embedded::window::Window;
@@ -69,7 +69,15 @@ fn under_way() -> OperationRow {
         updated_at: at,
     };
     let bulk = Bulk::Discard { filter: DeadFilter::default() };
-    OperationRow { view, queue: QueueNo(5), bulk, next: (0, Arrival(0)), upto: None, number: 1 }
+    OperationRow {
+        view,
+        queue: QueueNo(5),
+        bulk,
+        next: (0, Arrival(0)),
+        upto: None,
+        number: 1,
+        purge: PurgeAt::default(),
+    }
 }
 
 #[test]
