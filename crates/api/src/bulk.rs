@@ -223,7 +223,7 @@ pub struct BulkReply {
 pub struct OperationReply {
     /// Its id.
     pub id: OperationId,
-    /// `redrive` or `discard`. More may come.
+    /// `redrive`, `discard` or `purge`. More may come.
     pub kind: String,
     /// The queue's name.
     pub queue: String,

@@ -29,6 +29,7 @@ pub mod payload;
 pub mod payload_filter;
 pub mod place;
 pub mod publish;
+pub mod purge;
 pub mod queue;
 pub mod seconds;
 pub mod settle;

@@ -8,6 +8,7 @@ use naven_api::bulk::{
 };
 use naven_api::dead::ErrorGroupsReply;
 use naven_api::envelope::List;
+use naven_api::purge::PurgeRequest;
 use naven_api::{IdempotencyKey, OperationId};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -109,6 +110,17 @@ impl Client {
         self.send_items(Call { once, ..Call::post(&path, request) }).await
     }
 
+    /// Throws away what waits in `queue`, or is dead there: an operation does it in the background. A dry run only
+    /// says how many are meant.
+    ///
+    /// Cancel safety: dropped, it may or may not have been begun.
+    ///
+    /// # Errors
+    /// `queue_not_found`, `operation_running` and what every call may meet.
+    pub async fn purge(&self, queue: &str, request: &PurgeRequest) -> Result<BulkAnswer, Error> {
+        self.send(Call::post(&["event-queues", queue, "purge"], request)).await
+    }
+
     /// Operations, newest first, 50 a page: hand the last page's `next_cursor` in for the next one.
     ///
     /// Cancel safety: harmless, it only reads.
@@ -148,6 +160,15 @@ impl Once<'_> {
     /// As there, and `idempotency_key_reused`.
     pub async fn redrive_many(&self, queue: &str, request: &DeadRedriveRequest) -> Result<BulkAnswer, Error> {
         self.client.bulk(queue, "redrive", request, Some(self.key)).await
+    }
+
+    /// As [`Client::purge`]; repeated, it answers the same operation.
+    ///
+    /// # Errors
+    /// As there, and `idempotency_key_reused`.
+    pub async fn purge(&self, queue: &str, request: &PurgeRequest) -> Result<BulkAnswer, Error> {
+        let path = ["event-queues", queue, "purge"];
+        self.client.send(Call { once: Some(self.key), ..Call::post(&path, request) }).await
     }
 
     /// As [`Client::discard_many`]; repeated, it answers the same operation.

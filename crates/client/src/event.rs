@@ -1,12 +1,13 @@
 //! Events as they are looked at, the dead ones among them.
 //!
-//! Lives here: reading one event or the dead letters of a queue, cancelling and redriving. Not here: events in a
+//! Lives here: reading one event or the dead letters of a queue, cancelling, rescheduling and redriving. Not here: events in a
 //! consumer's hands (`claim.rs`).
 
 use naven_api::envelope::List;
 use naven_api::event::{DeadReply, DeliveryReply, RedriveRequest, TimelineReply};
-use naven_api::operate::CancelRequest;
+use naven_api::operate::{CancelRequest, RescheduleRequest, RunNowRequest};
 use naven_api::{EntryId, EventId, Headers, IdempotencyKey, Payload, QueueId, Timestamp};
+use reqwest::Method;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
@@ -144,6 +145,32 @@ impl Client {
     ) -> Result<Event, Error> {
         let body = CancelRequest { reason: reason.map(str::to_owned), queue: queue.map(str::to_owned) };
         self.send(Call::post(&["events", &event.to_string(), "cancel"], body)).await
+    }
+
+    /// Gives an event that nobody has another due time, or another bound on attempts: what the request leaves out
+    /// stays as it is. The queue has to be named where the event is in several and does not wait for its
+    /// first time.
+    ///
+    /// Cancel safety: dropped, it may or may not have been done. Repeated, it answers the same.
+    ///
+    /// # Errors
+    /// `event_not_found`, `queue_not_found`, `wrong_state` where somebody has it or it is over, `invalid_field`
+    /// where the queue has to be named, and what every call may meet.
+    pub async fn reschedule(&self, event: EventId, request: &RescheduleRequest) -> Result<Event, Error> {
+        let event = event.to_string();
+        self.send(Call { method: Method::PATCH, ..Call::post(&["events", &event], request) }).await
+    }
+
+    /// Makes an event due now that waits for its time, in `queue` (its name or id), as in
+    /// [`reschedule`](Self::reschedule). One that is ready stays as it is.
+    ///
+    /// Cancel safety: dropped, it may or may not have been done. Repeated, it answers the same.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn run_now(&self, event: EventId, queue: Option<&str>) -> Result<Event, Error> {
+        let body = RunNowRequest { queue: queue.map(str::to_owned) };
+        self.send(Call::post(&["events", &event.to_string(), "run-now"], body)).await
     }
 
     /// The last 20 deliveries of an event, newest first: in `queue`, which has to be named where the event

@@ -65,7 +65,9 @@ pub use naven_api::event::{
 };
 pub use naven_api::event_list::TotalReply;
 pub use naven_api::key::{KeyCreateRequest, KeyDeletedReply, KeyPatchRequest, KeyReply, KeyRotateRequest};
+pub use naven_api::operate::RescheduleRequest;
 pub use naven_api::publish::PublishRequest;
+pub use naven_api::purge::PurgeRequest;
 pub use naven_api::queue::{
     QueueCreateRequest, QueueDeletedReply, QueueFields, QueuePatchRequest, QueueReply, Retention,
     RetentionFields, RetentionReply, StateCounts,

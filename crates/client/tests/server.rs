@@ -9,8 +9,9 @@ use std::time::Duration;
 use naven_client::{
     BulkAnswer, ClaimBatchRequest, ClaimReply, ClaimRequest, Client, DeadDiscardRequest, DeadFilterRequest,
     DeadRedriveRequest, DelaySeconds, Entries, Error, ErrorCode, Events, Headers, LeaseSeconds, LeaseToken,
-    Nack, NackMode, PublishRequest, QueueCreateRequest, QueueFields, ResetRequest, StartFrom, StatsSpan,
-    TailFilter, Tailed, Unfinished, WaitSeconds, Which, payload,
+    Nack, NackMode, PublishRequest, PurgeRequest, QueueCreateRequest, QueueFields, RescheduleRequest,
+    ResetRequest, StartFrom, StatsSpan, TailFilter, Tailed, Timestamp, Unfinished, WaitSeconds, Which,
+    payload,
 };
 use naven_server::auth::BearerKey;
 use naven_server::{Running, Server, ServerConfig, SystemClock, SystemRandom};
@@ -67,6 +68,12 @@ async fn an_event_goes_through() {
     let finished = client.cancel(claim.event.id, None, None).await.unwrap_err();
     assert_eq!(finished.code(), Some(ErrorCode::WrongState));
     let unheld = client.publish("q", &event()).await.unwrap();
+    let request = RescheduleRequest { max_attempts: Some(Some(3)), ..RescheduleRequest::default() };
+    let changed = client.reschedule(unheld.id, &request).await.unwrap();
+    assert_eq!((changed.deliveries[0].max_attempts, changed.scheduled_at), (Some(3), unheld.scheduled_at));
+    assert_eq!(client.run_now(unheld.id, Some("q")).await.unwrap().state.as_deref(), Some("ready"));
+    let running = client.run_now(claim.event.id, None).await.unwrap_err();
+    assert_eq!(running.code(), Some(ErrorCode::WrongState));
     let cancelled = client.cancel(unheld.id, Some("q"), Some("no use")).await.unwrap();
     assert_eq!(cancelled.state.as_deref(), Some("cancelled"));
     assert_eq!(cancelled.deliveries[0].cancel_reason.as_deref(), Some("no use"));
@@ -149,6 +156,14 @@ async fn many_dead_events_are_found_by_error_redriven_and_forgotten() {
     assert_eq!(client.operations(None).await.unwrap().items, [over]);
     let again = client.cancel_operation(operation.id).await.unwrap_err();
     assert_eq!(again.code(), Some(ErrorCode::WrongState));
+
+    let dry = PurgeRequest { dry_run: true, ..PurgeRequest::default() };
+    let dry = client.purge("q", &dry).await.unwrap();
+    assert!(matches!(dry, BulkAnswer::Matched(matched) if matched.matched == 2));
+    let old = PurgeRequest { older_than: Some(Timestamp::from_ms(0)), ..PurgeRequest::default() };
+    let key = "purge-1".parse().unwrap();
+    let BulkAnswer::Begun(purge) = client.once(&key).purge("q", &old).await.unwrap() else { panic!("begun") };
+    assert_eq!(purge.kind, "purge");
 
     let named = DeadDiscardRequest { which: Which::Ids(died), dry_run: false };
     let BulkAnswer::Done(reply) = client.discard_many("q", &named).await.unwrap() else { panic!("named") };

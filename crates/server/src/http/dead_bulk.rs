@@ -12,7 +12,7 @@ use naven_api::{Envelope, ErrorCode, EventId};
 use naven_store::queue::QueueRef;
 use naven_store::read::{DeadFilter, DeadRead, Page, Read};
 use naven_store::reply::{OpError, OpReply};
-use naven_store::txn::{AdminOp, Bulk, IdempotencySlot, Op, OpKind, OperationOp, Txn};
+use naven_store::txn::{AdminOp, Bulk, IdempotencySlot, Op, OpKind, Txn};
 
 use super::answer::{Answer, Reply, ok};
 use super::audit::target;
@@ -20,9 +20,9 @@ use super::body::Sent;
 use super::extract::QueueInPath;
 use super::repetition::part;
 use super::{dead_filter, operation};
-use crate::auth::{Caller, Scope};
+use crate::auth::Caller;
 use crate::failure::Failure;
-use crate::node::{Answered, Node, odd_page, odd_reply};
+use crate::node::{Answered, Node, odd_page};
 
 /// `POST /v1/event-queues/{queue}/dead-letters/redrive`: they begin a new round.
 pub(super) async fn redrive(
@@ -31,9 +31,7 @@ pub(super) async fn redrive(
     QueueInPath(queue): QueueInPath,
     sent: Sent,
 ) -> Reply {
-    node.allow_queue(&caller, Scope::Admin, &queue).await?;
-    let decoded = sent.decode_once(&caller, DeadRedriveRequest::decode);
-    let (request, slot) = node.in_queue(&queue, decoded).await?;
+    let (request, slot) = operation::heard(&node, &caller, &queue, sent, DeadRedriveRequest::decode).await?;
     let reset_attempts = request.reset_attempts;
     let asked = Asked { caller: &caller, verb: "redrive", queue, slot, dry_run: request.dry_run };
     let in_queue = asked.queue.clone();
@@ -48,9 +46,7 @@ pub(super) async fn discard(
     QueueInPath(queue): QueueInPath,
     sent: Sent,
 ) -> Reply {
-    node.allow_queue(&caller, Scope::Admin, &queue).await?;
-    let decoded = sent.decode_once(&caller, DeadDiscardRequest::decode);
-    let (request, slot) = node.in_queue(&queue, decoded).await?;
+    let (request, slot) = operation::heard(&node, &caller, &queue, sent, DeadDiscardRequest::decode).await?;
     let asked = Asked { caller: &caller, verb: "discard", queue, slot, dry_run: request.dry_run };
     let in_queue = asked.queue.clone();
     let one = |event| AdminOp::Discard { event, queue: in_queue.clone() };
@@ -88,17 +84,7 @@ impl Asked<'_> {
             return matched(node, DeadRead::Count { queue: self.queue, filter }).await;
         }
         let note = self.caller.note(&format!("dead-letters.{}", self.verb), target(&self.queue));
-        let start = OperationOp::Start { queue: self.queue, bulk: many(filter) };
-        let start = Op { idempotency: self.slot, ..Op::noted(OpKind::Operation(start), note) };
-        let answered = Answered::from(node.ask(start).await?);
-        match answered.reply {
-            OpReply::Operation(view) => {
-                let path = format!("/v1/operations/{}", view.id);
-                let answer = Answer::new(StatusCode::ACCEPTED, &Envelope::ok(operation::shown(*view)))?;
-                Ok(answer.located_at(&path).replayed(answered.replayed))
-            }
-            other => Err(odd_reply(&other)),
-        }
+        operation::begin(node, self.queue, many(filter), self.slot, note).await
     }
 
     /// Those that are named, in one transaction, each by itself.

@@ -12,8 +12,8 @@ use bytes::Bytes;
 use naven_api::lease_batch::{LeaseBatchReply, LeaseBatchRequest};
 use naven_api::settle::{AckRequest, HeartbeatRequest, NackRequest};
 use naven_api::{
-    ErrorCode, audit, bulk, claim, dead, envelope, event, event_list, key, operate, publish, queue, settle,
-    stream, system, watch,
+    ErrorCode, audit, bulk, claim, dead, envelope, event, event_list, key, operate, publish, purge, queue,
+    settle, stream, system, watch,
 };
 use utoipa::ToSchema;
 use utoipa::openapi::extensions::ExtensionsBuilder;
@@ -308,6 +308,9 @@ fn words() -> Vec<Named> {
     add::<event::EventReply>(&mut all);
     add::<event::RedriveRequest>(&mut all);
     add::<operate::CancelRequest>(&mut all);
+    add::<operate::RescheduleRequest>(&mut all);
+    add::<operate::RunNowRequest>(&mut all);
+    add::<purge::PurgeRequest>(&mut all);
     add::<event::TimelineReply>(&mut all);
     add::<event_list::EventsReply>(&mut all);
     add::<dead::DeadLettersReply>(&mut all);

@@ -1,25 +1,30 @@
 //! Operations: work on many events that goes on in the background.
 //!
-//! Lives here: looking at them and ending them. Not here: beginning them (`dead_bulk.rs`), and their steps
+//! Lives here: looking at them, ending them, and what all that begin one have in common. Not here: what each of them
+//! is to do (`dead_bulk.rs`, `purge.rs`), and their steps
 //! (the engine).
 
 use std::sync::Arc;
 
 use axum::extract::State;
+use http::StatusCode;
 use naven_api::bulk::OperationReply;
-use naven_api::{ErrorCode, OperationId};
+use naven_api::field::{BadRequest, Faults};
+use naven_api::{Envelope, ErrorCode, OperationId};
+use naven_store::audit::AuditNote;
+use naven_store::queue::QueueRef;
 use naven_store::read::{Page, Read};
 use naven_store::reply::{OpReply, Refused};
-use naven_store::txn::{OpKind, OperationOp, OperationView};
+use naven_store::txn::{Bulk, IdempotencySlot, Op, OpKind, OperationOp, OperationView};
 
-use super::answer::{Reply, ok};
+use super::answer::{Answer, Reply, ok};
 use super::body::Sent;
 use super::extract::OperationInPath;
 use super::list::page;
 use super::query::Query;
 use crate::auth::{Caller, Scope, Thing};
 use crate::failure::Failure;
-use crate::node::{Node, odd_page, odd_reply};
+use crate::node::{Answered, Node, odd_page, odd_reply};
 
 /// `GET /v1/operations`: those of queues that the caller reaches, newest first.
 pub(super) async fn list(State(node): State<Arc<Node>>, caller: Caller, mut query: Query) -> Reply {
@@ -65,6 +70,39 @@ pub(super) async fn cancel(
             Err(Failure { text: "the operation is over".to_owned(), ..failure })
         }
         Err(failure) => Err(failure),
+    }
+}
+
+/// What a call on many events of a queue asks for, whose body `decode` reads, by a caller who may ask that.
+pub(super) async fn heard<T>(
+    node: &Node,
+    caller: &Caller,
+    queue: &QueueRef,
+    sent: Sent,
+    decode: impl FnOnce(&[u8], Faults) -> Result<T, BadRequest>,
+) -> Result<(T, Option<IdempotencySlot>), Failure> {
+    node.allow_queue(caller, Scope::Admin, queue).await?;
+    let decoded = sent.decode_once(caller, decode);
+    node.in_queue(queue, decoded).await
+}
+
+/// Begins an operation: 202, with where it is seen.
+pub(super) async fn begin(
+    node: &Node,
+    queue: QueueRef,
+    bulk: Bulk,
+    slot: Option<IdempotencySlot>,
+    note: AuditNote,
+) -> Reply {
+    let start = OpKind::Operation(OperationOp::Start { queue, bulk });
+    let answered = Answered::from(node.ask(Op { idempotency: slot, ..Op::noted(start, note) }).await?);
+    match answered.reply {
+        OpReply::Operation(view) => {
+            let path = format!("/v1/operations/{}", view.id);
+            let answer = Answer::new(StatusCode::ACCEPTED, &Envelope::ok(shown(*view)))?;
+            Ok(answer.located_at(&path).replayed(answered.replayed))
+        }
+        other => Err(odd_reply(&other)),
     }
 }
 

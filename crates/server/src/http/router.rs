@@ -11,7 +11,8 @@ use naven_api::ErrorCode;
 
 use super::{
     audit, backup, cancel, claim, consumer, dead_bulk, dead_letter, docs, event, event_list, group, health,
-    key, lease_batch, openapi, operation, publish, queue, settle, stats, stream, system, tail, timeline,
+    key, lease_batch, openapi, operate, operation, publish, purge, queue, settle, stats, stream, system,
+    tail, timeline,
 };
 use crate::failure::Failure;
 use crate::node::Node;
@@ -27,6 +28,7 @@ pub(super) fn router(node: Arc<Node>) -> Router {
         .route("/v1/event-queues/{queue}/events/batch", post(publish::publish_batch))
         .route("/v1/event-queues/{queue}/claim", post(claim::claim))
         .route("/v1/event-queues/{queue}/claim-batch", post(claim::claim_batch))
+        .route("/v1/event-queues/{queue}/purge", post(purge::purge))
         .route("/v1/event-queues/{queue}/dead-letters", get(dead_letter::of_queue))
         .route("/v1/event-queues/{queue}/dead-letters/redrive", post(dead_bulk::redrive))
         .route("/v1/event-queues/{queue}/dead-letters/discard", post(dead_bulk::discard))
@@ -36,7 +38,8 @@ pub(super) fn router(node: Arc<Node>) -> Router {
         .route("/v1/operations", get(operation::list))
         .route("/v1/operations/{id}", get(operation::get))
         .route("/v1/operations/{id}/cancel", post(operation::cancel))
-        .route("/v1/events/{id}", get(event::get))
+        .route("/v1/events/{id}", get(event::get).patch(operate::reschedule))
+        .route("/v1/events/{id}/run-now", post(operate::run_now))
         .route("/v1/events/{id}/heartbeat", post(settle::heartbeat))
         .route("/v1/events/{id}/ack", post(settle::ack))
         .route("/v1/events/{id}/nack", post(settle::nack))

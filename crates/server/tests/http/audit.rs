@@ -49,7 +49,16 @@ async fn event_rows(server: &TestServer) -> Vec<Row> {
     let letters = |verb: &str| format!("/v1/event-queues/q/dead-letters/{verb}");
     let ids = |id: String| Some(json!({ "ids": [id] }));
     let cancelled = format!("/v1/events/{}/cancel", server.publish("q", 1).await);
+    let later = json!({ "payload": {}, "delaySeconds": 600 });
+    let waits = server.post("/v1/event-queues/q/events", later).await.data()["id"].clone();
+    let waits = format!("/v1/events/{}", waits.as_str().unwrap());
+    let sooner = Some(json!({ "maxAttempts": 3 }));
+    let purge = "/v1/event-queues/{queue}/purge";
+    let old = Some(json!({ "olderThan": "2001-01-01T00:00:00Z" }));
     vec![
+        ("PATCH", "/v1/events/{id}", waits.clone(), sooner, "event.patch"),
+        ("POST", "/v1/events/{id}/run-now", format!("{waits}/run-now"), None, "event.run-now"),
+        ("POST", purge, "/v1/event-queues/q/purge".to_owned(), old, "queue.purge"),
         ("POST", "/v1/events/{id}/redrive", redriven, None, "event.redrive"),
         (
             "POST",

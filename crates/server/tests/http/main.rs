@@ -31,8 +31,10 @@ mod malformed;
 mod malformed_fields;
 mod malformed_targets;
 mod openapi;
+mod purge;
 mod raw;
 mod reach;
+mod reschedule;
 mod rights;
 mod shape;
 mod shutdown;
@@ -150,6 +152,15 @@ macro_rules! every_case {
                 a_keys_time_is_over_at_its_moment,
                 calls_are_bounded_but_for_settling,
                 the_servers_own_key_is_changed_in_its_settings;
+            purge:
+                what_waits_is_thrown_away_and_what_is_held_stays,
+                a_purge_is_told_apart_by_age_and_key,
+                what_may_not_be_named_is_refused_with_what_may;
+            reschedule:
+                an_event_gets_another_due_time,
+                a_waiting_claim_wakes_when_an_event_is_to_run_now,
+                what_cannot_be_moved_is_told_what_would_help,
+                a_shared_event_waits_for_all_its_queues_alike;
             lease_batch: each_lease_of_a_batch_is_judged_by_itself, a_batch_is_taken_in_its_order;
             lease_table: every_cell_that_has_a_verb, no_cell_is_forgotten;
             long_poll:

@@ -4,6 +4,23 @@
 
 /// Method and path, body, code.
 pub(crate) const BODIES: &[(&str, &str, u64)] = &[
+    ("PATCH /v1/events/evt_00000000000000000000000000", "[]", 40_001),
+    ("PATCH /v1/events/evt_00000000000000000000000000", "{", 40_000),
+    ("PATCH /v1/events/evt_00000000000000000000000000", "{\"maxAttempts\":0}", 40_001),
+    ("PATCH /v1/events/evt_00000000000000000000000000", "{\"maxAttempts\":1001}", 40_001),
+    ("PATCH /v1/events/evt_00000000000000000000000000", "{\"scheduledAt\":\"soon\"}", 40_001),
+    ("PATCH /v1/events/evt_00000000000000000000000000", "{\"scheduledAt\":7}", 40_001),
+    ("PATCH /v1/events/evt_00000000000000000000000000", "{\"queue\":null}", 40_001),
+    ("PATCH /v1/events/evt_00000000000000000000000000", "{\"delaySeconds\":7}", 40_002),
+    ("PATCH /v1/events/evt_00000000000000000000000000?queue=a", "{\"queue\":\"a\"}", 40_001),
+    ("POST /v1/events/evt_00000000000000000000000000/run-now", "{\"queue\":7}", 40_001),
+    ("POST /v1/events/evt_00000000000000000000000000/run-now", "{\"scheduledAt\":null}", 40_002),
+    ("POST /v1/event-queues/q/purge", "{\"states\":[]}", 40_001),
+    ("POST /v1/event-queues/q/purge", "{\"states\":[\"leased\"]}", 40_001),
+    ("POST /v1/event-queues/q/purge", "{\"states\":\"ready\"}", 40_001),
+    ("POST /v1/event-queues/q/purge", "{\"olderThan\":1}", 40_001),
+    ("POST /v1/event-queues/q/purge", "{\"dryRun\":\"yes\"}", 40_001),
+    ("POST /v1/event-queues/q/purge", "{\"all\":true}", 40_002),
     ("POST /v1/event-queues", "", 40_001),
     ("POST /v1/event-queues", "{}", 40_001),
     ("POST /v1/event-queues", "[]", 40_001),

@@ -126,7 +126,10 @@ impl World {
         // after their body, so theirs is right.
         let body = match (&*route.method, route.path.split('/').nth(2)) {
             ("GET" | "DELETE", _) => None,
-            (_, Some("events")) if route.path.ends_with("/redrive") || route.path.ends_with("/cancel") => {
+            ("PATCH", Some("events")) => Some("{}"),
+            (_, Some("events"))
+                if ["/redrive", "/cancel", "/run-now"].iter().any(|end| route.path.ends_with(end)) =>
+            {
                 Some("{}")
             }
             (_, Some("events")) => Some("{\"leaseToken\":\"x\"}"),

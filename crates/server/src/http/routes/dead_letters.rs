@@ -48,6 +48,27 @@ pub(super) const ROUTES: &[Route] = &[
         errors: errors!(QueueNotFound, OperationRunning, IdempotencyKeyReused),
     },
     Route {
+        method: "POST",
+        path: "/v1/event-queues/{queue}/purge",
+        summary: "Throw away what waits in a queue, or is dead there",
+        scope: ADMIN,
+        query: &[],
+        body: Some("PurgeRequest"),
+        answers: &[
+            Answers {
+                status: "200",
+                data: Data::Of("MatchedReply"),
+                about: "With dryRun: how many are meant",
+            },
+            Answers {
+                status: "202",
+                data: Data::Of("OperationReply"),
+                about: "An operation that does it in the background",
+            },
+        ],
+        errors: errors!(QueueNotFound, OperationRunning, IdempotencyKeyReused),
+    },
+    Route {
         method: "GET",
         path: "/v1/operations",
         summary: "List operations, newest first",

@@ -25,6 +25,9 @@ pub(in crate::http) fn body(schema: &str) -> Option<&'static str> {
             r#"{"items": [{"eventId": "evt_06e0h8k2r4s6t8v0w2x4y6z8a0", "leaseToken": "TOKEN"}]}"#
         }
         "CancelRequest" => r#"{"reason": "the order was withdrawn"}"#,
+        "RescheduleRequest" => r#"{"scheduledAt": "2026-12-24T18:00:00Z", "maxAttempts": 3}"#,
+        "RunNowRequest" => "{}",
+        "PurgeRequest" => r#"{"states": ["scheduled", "ready"], "dryRun": true}"#,
         "RedriveRequest" => r#"{"resetAttempts": true}"#,
         "DeadRedriveRequest" => r#"{"filter": {"reason": "attempts_used_up"}, "dryRun": true}"#,
         "DeadDiscardRequest" => r#"{"ids": ["evt_06e0h8k2r4s6t8v0w2x4y6z8a0"]}"#,
