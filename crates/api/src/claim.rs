@@ -16,6 +16,7 @@ use crate::payload::Payload;
 use crate::seconds::{LeaseSeconds, WaitSeconds};
 use crate::time::Timestamp;
 use crate::token::LeaseToken;
+use crate::trace::TraceContext;
 use crate::value;
 
 /// Asks for one due event.
@@ -146,9 +147,9 @@ pub struct ClaimedEvent {
     pub expiry_count: u32,
     /// The fencing number: rises at every hold, never falls.
     pub delivery_count: u64,
-    /// The publisher's trace, if it gave one.
+    /// Where in its publisher's trace it was published, to link a span to; null where it gave no trace.
     #[cfg_attr(feature = "openapi", schema(required))]
-    pub trace_context: Option<String>,
+    pub trace_context: Option<TraceContext>,
 }
 
 /// Up to 100 events in the hands of a consumer.

@@ -16,9 +16,7 @@ pub struct ErrorText(String);
 impl ErrorText {
     /// `text` as it will be kept. Never fails: an attempt's failure must always be recordable.
     pub fn new(text: &str) -> Self {
-        let mut kept = text.replace('\0', "\\u0000");
-        cut(&mut kept, ERROR_BYTES_MAX);
-        Self(kept)
+        Self(kept(text, ERROR_BYTES_MAX))
     }
 
     /// The text.
@@ -32,6 +30,13 @@ impl ErrorText {
         cut(&mut head, bytes);
         head
     }
+}
+
+/// `text` as it is kept: at most so many bytes, cut on a character border, NUL shown as an escape.
+pub(crate) fn kept(text: &str, bytes_max: usize) -> String {
+    let mut kept = text.replace('\0', "\\u0000");
+    cut(&mut kept, bytes_max);
+    kept
 }
 
 fn cut(text: &mut String, bytes: usize) {

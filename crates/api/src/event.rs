@@ -10,7 +10,10 @@ use crate::headers::Headers;
 use crate::id::{EventId, QueueId};
 use crate::object::decode;
 use crate::payload::Payload;
+use crate::progress::ProgressReply;
+use crate::result::AckResult;
 use crate::time::Timestamp;
+use crate::trace::TraceContext;
 use crate::value;
 
 /// An event. Where it is in one queue only, what that queue's delivery says also stands at the top.
@@ -48,6 +51,9 @@ pub struct EventReply {
     /// Its domain identity in its stream, if it was published with one.
     #[cfg_attr(feature = "openapi", schema(required))]
     pub dedupe_key: Option<String>,
+    /// Where in its publisher's trace it was published; null where the publisher gave no trace.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub trace_context: Option<TraceContext>,
     /// True in the answer of a publish that met an event of the same `dedupeKey`: this is that one, and
     /// nothing was published. Absent everywhere else.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,6 +102,14 @@ pub struct DeliveryReply {
     /// As in an event.
     #[cfg_attr(feature = "openapi", schema(required))]
     pub last_error: Option<String>,
+    /// How far its last holder came, as that said with a heartbeat of its hold; null where it said nothing.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub progress: Option<ProgressReply>,
+    /// What its holder said came of it, byte for byte as in its ack; null where it said nothing.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = AckResult, required))]
+    pub result: Option<AckResult>,
     /// True while a holder has it that was asked to stop; absent otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "openapi", schema(required = false))]

@@ -28,15 +28,18 @@ pub mod operate;
 pub mod payload;
 pub mod payload_filter;
 pub mod place;
+pub mod progress;
 pub mod publish;
 pub mod purge;
 pub mod queue;
+pub mod result;
 pub mod seconds;
 pub mod settle;
 pub mod stream;
 pub mod system;
 pub mod time;
 pub mod token;
+pub mod trace;
 pub mod value;
 pub mod watch;
 
@@ -52,6 +55,9 @@ pub use name::{ConsumerId, DedupeKey, IdempotencyKey, InvalidName, QueueName, St
 pub use payload::Payload;
 pub use payload_filter::{PayloadCondition, PayloadPath};
 pub use place::{EntryId, StartFrom};
+pub use progress::{NoteText, Percent, Progress};
+pub use result::AckResult;
 pub use seconds::{DelaySeconds, LeaseSeconds, WaitSeconds};
 pub use time::Timestamp;
 pub use token::LeaseToken;
+pub use trace::TraceContext;

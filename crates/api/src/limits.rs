@@ -83,6 +83,17 @@ pub const HEADERS_MAX: usize = 32;
 pub const HEADER_BYTES_MAX: usize = 1_024;
 /// Longest error text that is kept, in bytes: a longer one is cut on a character border.
 pub const ERROR_BYTES_MAX: usize = 8 * 1024;
+/// Longest note of a heartbeat's progress, in bytes: a longer one is cut on a character border.
+pub const PROGRESS_NOTE_BYTES_MAX: usize = 1_024;
+/// All of the way, in hundredths.
+pub const PERCENT_MAX: u32 = 100;
+/// Longest result of an ack, in bytes of its JSON text: 500 of them are 2 MiB, an eighth of what one
+/// transaction may be. Nested as deep as a payload may be.
+pub const RESULT_BYTES_MAX: usize = 4 * 1024;
+/// Longest `tracestate` that is kept, in characters: a longer one is dropped whole.
+pub const TRACESTATE_CHARS_MAX: usize = 512;
+/// Most members of a `tracestate`.
+pub const TRACESTATE_MEMBERS_MAX: usize = 32;
 /// Longest error text kept for each attempt in a delivery's log, in bytes.
 pub const ATTEMPT_ERROR_BYTES_MAX: usize = 1_024;
 /// Deliveries that a delivery's log remembers.

@@ -132,7 +132,7 @@ impl<'a> Object<'a> {
         if raw.get() == "null" { Some(default) } else { self.read(name, raw, rule, read) }
     }
 
-    /// The raw text of a payload: the one value in which lone surrogates are kept.
+    /// The raw text of a payload or a result: the values in which lone surrogates are kept.
     pub(crate) fn opaque<T>(
         &mut self,
         name: &str,
@@ -148,6 +148,16 @@ impl<'a> Object<'a> {
             self.faults.invalid(rule.broken_at(self.path_of(name)));
         }
         value
+    }
+
+    /// The same for a value that may be absent; null is not absent.
+    pub(crate) fn opaque_if_there<T>(
+        &mut self,
+        name: &str,
+        rule: Rule,
+        read: impl FnOnce(&'a RawValue) -> Option<T>,
+    ) -> Option<T> {
+        if self.has(name) { self.opaque(name, rule, read) } else { None }
     }
 
     /// An object within this one, which may be absent. `null_is_empty` as in a change.

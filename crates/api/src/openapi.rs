@@ -5,14 +5,14 @@
 
 use std::borrow::Cow;
 
-use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, SchemaType, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::{
-    Backoff, ConsumerId, DedupeKey, DelaySeconds, EntryId, ErrorText, EventId, KeyId, LeaseSeconds,
-    LeaseToken, OperationId, QueueId, QueueName, StartFrom, StreamName, Timestamp, WaitSeconds,
-    headers::Headers, payload::Payload,
+    AckResult, Backoff, ConsumerId, DedupeKey, DelaySeconds, EntryId, ErrorText, EventId, KeyId,
+    LeaseSeconds, LeaseToken, NoteText, OperationId, Percent, QueueId, QueueName, StartFrom, StreamName,
+    Timestamp, WaitSeconds, headers::Headers, payload::Payload,
 };
 
 macro_rules! schemas {
@@ -48,6 +48,11 @@ schemas! {
     StartFrom, "StartFrom" => text(StartFrom::RULE)
         .pattern(Some("^(new|start|([0-9]{1,19}|1[0-7][0-9]{18})-([0-9]{1,19}|1[0-7][0-9]{18})|[0-9]{4}-[01][0-9]-[0-3][0-9][Tt ].+)$"));
     ConsumerId, "ConsumerId" => text(ConsumerId::RULE).pattern(Some("^[ -~]{1,128}$"));
+    Percent, "Percent" => integer(0, crate::limits::PERCENT_MAX);
+    NoteText, "NoteText" => text("What the holder is at; cut at 1 KiB");
+    AckResult, "AckResult" => ObjectBuilder::new()
+        .schema_type(SchemaType::AnyValue)
+        .description(Some("Any JSON value, kept byte for byte: at most 4 KiB, nested at most 64 deep"));
     ErrorText, "ErrorText" => text("What went wrong; cut at 8 KiB");
     LeaseToken, "LeaseToken" => text("An opaque secret");
     Timestamp, "Timestamp" =>

@@ -60,7 +60,7 @@ impl<'de> Deserialize<'de> for Payload {
 }
 
 /// How deep valid JSON `text` nests: 1 for a flat object or list, 0 for a scalar.
-fn depth(text: &str) -> usize {
+pub(crate) fn depth(text: &str) -> usize {
     let (mut depth, mut deepest, mut in_text) = (0usize, 0usize, false);
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {

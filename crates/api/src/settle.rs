@@ -10,6 +10,8 @@ use crate::error_text::ErrorText;
 use crate::field::{BadRequest, Faults, Rule};
 use crate::limits::DELAY_SECONDS_MAX;
 use crate::object::{Object, decode};
+use crate::progress::Progress;
+use crate::result::AckResult;
 use crate::seconds::{DelaySeconds, LeaseSeconds};
 use crate::time::Timestamp;
 use crate::token::LeaseToken;
@@ -25,6 +27,9 @@ pub struct HeartbeatRequest {
     /// The lease ends this many seconds from now: 1 to 43,200. The queue's default when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_seconds: Option<LeaseSeconds>,
+    /// How far the holder came; when absent, what it said before stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Progress>,
 }
 
 /// Says that the event is finished.
@@ -34,6 +39,10 @@ pub struct HeartbeatRequest {
 pub struct AckRequest {
     /// The claim's token.
     pub lease_token: LeaseToken,
+    /// What came of it: any JSON value, kept byte for byte, of at most 4 KiB, nested at most 64 deep.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = AckResult, required = false))]
+    pub result: Option<AckResult>,
 }
 
 /// What a nack asks for.
@@ -81,7 +90,8 @@ impl HeartbeatRequest {
     /// Reads its fields, in a body or in an item of a batch.
     pub(crate) fn read(object: &mut Object<'_>) -> Option<Self> {
         let (lease_token, lease_seconds) = (lease_token(object), lease_seconds(object));
-        Some(Self { lease_token: lease_token?, lease_seconds })
+        let progress = Progress::read(object);
+        Some(Self { lease_token: lease_token?, lease_seconds, progress })
     }
 }
 
@@ -96,7 +106,8 @@ impl AckRequest {
 
     /// Reads its fields, in a body or in an item of a batch.
     pub(crate) fn read(object: &mut Object<'_>) -> Option<Self> {
-        Some(Self { lease_token: lease_token(object)? })
+        let (lease_token, result) = (lease_token(object), AckResult::read(object));
+        Some(Self { lease_token: lease_token?, result })
     }
 }
 

@@ -3,7 +3,7 @@
 //! Lives here: the states, what people see of them, and the one function that joins states and
 //! steps. Not here: finding and saving deliveries, reading the clock (`naven-store`).
 
-use naven_api::{ErrorText, Timestamp};
+use naven_api::{AckResult, ErrorText, Progress, Timestamp};
 
 use crate::now::{LeaseTime, Now};
 use crate::outcome::{DeadReason, Ending, Outcome};
@@ -109,6 +109,15 @@ impl View {
     }
 }
 
+/// How far a holder came, by its own word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reported {
+    /// What it said.
+    pub progress: Progress,
+    /// When.
+    pub at: Timestamp,
+}
+
 /// One queue's dealing with one event, in its present round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
@@ -130,6 +139,10 @@ pub struct Delivery {
     pub last: Option<Outcome>,
     /// What the last failed attempt said.
     pub last_error: Option<ErrorText>,
+    /// How far the last holder came, as it last said: until the next hold or round begins.
+    pub progress: Option<Box<Reported>>,
+    /// What the holder that finished it said came of it.
+    pub result: Option<AckResult>,
     /// When it was done, dead or cancelled.
     pub over_at: Option<Timestamp>,
     /// True once an operator asked the holder to stop: however the hold ends, but by an ack, the
@@ -154,6 +167,8 @@ impl Delivery {
             due,
             last: None,
             last_error: None,
+            progress: None,
+            result: None,
             over_at: None,
             cancel_requested: false,
             cancel_reason: None,
@@ -170,8 +185,8 @@ impl Delivery {
             Step::FallDue => self.fall_due(now),
             Step::Take { hold, consumer } => self.take(*hold, consumer.clone(), now, policy),
             Step::TakeOver { to, consumer, just_id } => self.take_over(*to, consumer, *just_id, now, policy),
-            Step::Extend { by, hold } => self.extend(*by, *hold, now, policy),
-            Step::Ack { by } => self.ack(*by, now, policy),
+            Step::Extend { by, hold, progress } => self.extend(*by, *hold, progress.as_deref(), now, policy),
+            Step::Ack { by, result } => self.ack(*by, result.as_ref(), now, policy),
             Step::AckUnfenced => self.ack_unfenced(now, policy),
             Step::Fail { by, failure } => self.fail(*by, failure, now, policy),
             Step::Fatal { by, error } => self.fatal(*by, error.as_ref(), now, policy),
@@ -192,7 +207,7 @@ impl Delivery {
     pub fn is_repeat_of(&self, step: &Step) -> bool {
         let ended = (!self.is_held()).then(|| self.last.map(|last| last.ending)).flatten();
         match step {
-            Step::Ack { by: Bearer::Last } => ended == Some(Ending::Acked),
+            Step::Ack { by: Bearer::Last, .. } => ended == Some(Ending::Acked),
             Step::Fail { by: Bearer::Last, .. } | Step::Fatal { by: Bearer::Last, .. } => {
                 matches!(ended, Some(Ending::Failed | Ending::Fatal))
             }
@@ -201,7 +216,7 @@ impl Delivery {
             | Step::Take { .. }
             | Step::TakeOver { .. }
             | Step::Extend { .. }
-            | Step::Ack { by: Bearer::Other }
+            | Step::Ack { by: Bearer::Other, .. }
             | Step::AckUnfenced
             | Step::Fail { by: Bearer::Other, .. }
             | Step::Fatal { by: Bearer::Other, .. }

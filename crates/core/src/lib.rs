@@ -16,7 +16,7 @@ mod step;
 mod take;
 
 pub use backoff::delay_ms;
-pub use delivery::{Delivery, Lease, State, View};
+pub use delivery::{Delivery, Lease, Reported, State, View};
 pub use fingerprint::Fingerprint;
 pub use now::{LeaseTime, Now};
 pub use outcome::{DeadReason, Ending, Outcome};

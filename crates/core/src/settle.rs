@@ -3,10 +3,10 @@
 //! Lives here: the table of the HTTP contract's section on lease semantics, row by row. Not here:
 //! how a delivery comes to a holder (`take.rs`) and how proofs are checked (`naven-store`).
 
-use naven_api::{ErrorText, LeaseSeconds};
+use naven_api::{AckResult, ErrorText, LeaseSeconds, Progress};
 
 use crate::backoff::delay_ms;
-use crate::delivery::{Delivery, Lease, State};
+use crate::delivery::{Delivery, Lease, Reported, State};
 use crate::now::Now;
 use crate::outcome::{DeadReason, Ending, Outcome};
 use crate::past;
@@ -31,6 +31,7 @@ impl Delivery {
         &self,
         by: Bearer,
         hold: LeaseSeconds,
+        progress: Option<&Progress>,
         now: Now,
         policy: &Policy,
     ) -> Result<Delivery, Refusal> {
@@ -43,6 +44,9 @@ impl Delivery {
                 live.state = State::Leased(Lease { since: lease.since, until });
                 live.last = None;
                 past::beat(&mut live.log, now.wall);
+                if let Some(progress) = progress.cloned() {
+                    live.progress = Some(Box::new(Reported { progress, at: now.wall }));
+                }
                 Ok(*live)
             }
             // A timer's heartbeat races its own settle call: that is no fault.
@@ -51,13 +55,20 @@ impl Delivery {
         }
     }
 
-    pub(crate) fn ack(&self, by: Bearer, now: Now, policy: &Policy) -> Result<Delivery, Refusal> {
+    pub(crate) fn ack(
+        &self,
+        by: Bearer,
+        result: Option<&AckResult>,
+        now: Now,
+        policy: &Policy,
+    ) -> Result<Delivery, Refusal> {
         match self.standing(by, now, policy) {
             Standing::Holds(_, mut live) => {
                 live.end(State::Done, Ending::Acked, now, None);
+                live.result = result.cloned();
                 Ok(*live)
             }
-            // The reply to the first ack may have been lost, so the same token may ask again.
+            // The reply to the first ack may have been lost, so the same token may ask again: what it said first stands.
             Standing::Ended(Ending::Acked) => Ok(self.clone()),
             Standing::Ended(_) => Err(Refusal::Settled),
             Standing::Refused(refusal) => Err(refusal),

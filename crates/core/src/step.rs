@@ -3,7 +3,7 @@
 //! Lives here: the steps, so that they can be logged, replayed and made up by a property test.
 //! Not here: what they do (`delivery.rs`, `take.rs`, `settle.rs`).
 
-use naven_api::{DelaySeconds, ErrorText, LeaseSeconds, Timestamp};
+use naven_api::{AckResult, DelaySeconds, ErrorText, LeaseSeconds, Progress, Timestamp};
 
 use crate::outcome::DeadReason;
 
@@ -69,11 +69,15 @@ pub enum Step {
         by: Bearer,
         /// From now.
         hold: LeaseSeconds,
+        /// How far the holder came, if it says.
+        progress: Option<Box<Progress>>,
     },
     /// Finished.
     Ack {
         /// Whose proof it is.
         by: Bearer,
+        /// What came of it, if the holder says.
+        result: Option<AckResult>,
     },
     /// Finished, without a proof (`XACK`): counts for Redis holds and unowned entries.
     AckUnfenced,

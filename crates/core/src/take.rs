@@ -161,6 +161,8 @@ impl Delivery {
             expiries,
             due: now.wall,
             last: None,
+            progress: None,
+            result: None,
             cancel_requested: false,
             cancel_reason: None,
             over_at: None,
@@ -212,7 +214,7 @@ impl Delivery {
             return Err(Refusal::WrongState);
         }
         let round = self.round.saturating_add(1);
-        Ok(Delivery { round, last: None, over_at: Some(now.wall), ..self.clone() })
+        Ok(Delivery { round, last: None, progress: None, over_at: Some(now.wall), ..self.clone() })
     }
 
     /// This delivery with one more hold begun: whose, the caller fills in.
@@ -220,6 +222,8 @@ impl Delivery {
         let mut held = self.clone();
         held.fence = self.fence.saturating_add(1);
         held.last = None;
+        held.progress = None;
+        held.result = None;
         held.cancel_requested = false;
         held.cancel_reason = None;
         held.over_at = None;

@@ -3,7 +3,7 @@
 //! Lives here: random scripts of steps and pauses over one delivery, and what may never happen.
 //! Not here: what one step answers (`table/`) and laws over several deliveries (the engines).
 
-use naven_api::{Backoff, DelaySeconds, ErrorText, LeaseSeconds, Timestamp};
+use naven_api::{AckResult, Backoff, DelaySeconds, ErrorText, LeaseSeconds, Percent, Progress, Timestamp};
 use naven_core::{
     Bearer, ConsumerNo, DeadReason, Delivery, Ending, Failure, Hold, LeaseTime, Now, Policy, State, Step,
 };
@@ -39,8 +39,13 @@ impl Call {
     fn step(&self, by: Bearer) -> Step {
         let seconds = |s: u32| LeaseSeconds::try_from(s).expect("scripts stay within the bounds of leases");
         match *self {
-            Self::Extend(s) => Step::Extend { by, hold: seconds(s) },
-            Self::Ack => Step::Ack { by },
+            Self::Extend(s) => {
+                // Every second length says how far it came too.
+                let percent = (s % 2 == 0).then(|| Percent::try_from(s % 101).expect("in bounds"));
+                let progress = percent.map(|percent| Box::new(Progress::of(percent)));
+                Step::Extend { by, hold: seconds(s), progress }
+            }
+            Self::Ack => Step::Ack { by, result: AckResult::parse("1") },
             Self::Fail(delay, draw) => {
                 let delay = delay.map(|s| DelaySeconds::try_from(s).expect("in bounds"));
                 Step::Fail { by, failure: Failure { error: Some(ErrorText::new("no")), delay, draw } }
@@ -225,6 +230,8 @@ fn check_state(world: &World, extra_attempts: u32) -> Result<(), TestCaseError> 
         prop_assert!(*attempts >= 1, "a live hold is counted");
     }
     prop_assert_eq!(over_at.is_some(), world.delivery.is_over());
+    prop_assert!(world.delivery.result.is_none() || *state == State::Done, "a result of what is not done");
+    prop_assert!(world.delivery.progress.is_none() || !log.is_empty(), "progress that no hold made");
     prop_assert!(!world.delivery.is_held() || last.is_none(), "an outcome beside a live hold");
     prop_assert!(log.len() <= 20 && log.iter().all(|past| past.heartbeats.len() <= 10));
     prop_assert!(log.windows(2).all(|pair| pair[0].fence < pair[1].fence && pair[0].ended.is_some()));
@@ -288,7 +295,7 @@ proptest! {
         let hold = Hold::Lease(LeaseSeconds::try_from(30).unwrap());
         let was_taken = world.take(&Step::Take { hold, consumer: None });
         prop_assert!(was_taken, "nothing due is lost: {:?}", world.delivery);
-        prop_assert!(world.take(&Step::Ack { by: Bearer::Last }), "its holder can finish it");
+        prop_assert!(world.take(&Step::Ack { by: Bearer::Last, result: None }), "its holder can finish it");
         prop_assert_eq!(world.delivery.state, State::Done);
     }
 

@@ -4,8 +4,8 @@
 //! JSON (`naven-server`).
 
 use bytes::Bytes;
-use naven_api::{EventId, OperationId, QueueId, Timestamp};
-use naven_core::{DeadReason, Past, View};
+use naven_api::{AckResult, EventId, OperationId, QueueId, Timestamp, TraceContext};
+use naven_core::{DeadReason, Past, Reported, View};
 
 use crate::audit::AuditEntry;
 use crate::key::KeyRecord;
@@ -292,6 +292,8 @@ pub struct EventView {
     pub expires_at: Option<Timestamp>,
     /// Its domain identity, where it was published with one over HTTP.
     pub dedupe_key: Option<String>,
+    /// Where in its publisher's trace it was published.
+    pub trace: Option<Box<TraceContext>>,
     /// One for each queue that deals with it.
     pub deliveries: Vec<DeliveryView>,
 }
@@ -327,6 +329,10 @@ pub struct DeliveryView {
     pub settled_at: Option<Timestamp>,
     /// What the last failed attempt said.
     pub last_error: Option<String>,
+    /// How far its last holder came, by its own word.
+    pub progress: Option<Box<Reported>>,
+    /// What its holder said came of it.
+    pub result: Option<AckResult>,
     /// Why it is dead, where it is.
     pub dead: Option<DeadReason>,
     /// Its last holds in this round, oldest first.

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use naven_api::{EventId, LeaseToken, QueueId, Timestamp};
+use naven_api::{EventId, LeaseToken, QueueId, Timestamp, TraceContext};
 use naven_core::{Refusal, View};
 
 use crate::read::{EventView, Page, QueueView};
@@ -79,6 +79,8 @@ pub struct Grant {
     pub body: Body,
     /// Names and values that travel with it.
     pub headers: Vec<(String, String)>,
+    /// Where in its publisher's trace it was published.
+    pub trace: Option<Box<TraceContext>>,
     /// The proof; none for Redis holds.
     pub token: Option<LeaseToken>,
     /// When the lease ends, as the wall clock shows it; none for Redis holds.

@@ -5,7 +5,10 @@
 //! in either.
 
 use bytes::Bytes;
-use naven_api::{ConsumerId, DelaySeconds, ErrorText, EventId, LeaseSeconds, LeaseToken, QueueId, Timestamp};
+use naven_api::{
+    AckResult, ConsumerId, DelaySeconds, ErrorText, EventId, LeaseSeconds, LeaseToken, Progress, QueueId,
+    Timestamp, TraceContext,
+};
 
 use crate::audit::AuditNote;
 use crate::queue::QueueRef;
@@ -219,6 +222,8 @@ pub struct Append {
     pub dedupe: Option<DedupeKey>,
     /// When it is of no use any more: from then on nobody gets it.
     pub expires_at: Option<Timestamp>,
+    /// Where in its publisher's trace it is published.
+    pub trace: Option<Box<TraceContext>>,
 }
 
 /// An event's domain identity in its stream.
@@ -305,6 +310,8 @@ pub enum Proof {
 pub enum SettleStep {
     /// Finished.
     Ack,
+    /// Finished, and this came of it.
+    AckWith(AckResult),
     /// Failed: retry after this delay, or by the queue's backoff.
     Fail {
         /// What went wrong.
@@ -326,6 +333,8 @@ pub enum SettleStep {
     GiveBack,
     /// A heartbeat: the lease ends this long from now, or the queue's default.
     Extend(Option<LeaseSeconds>),
+    /// The same, from a holder that says how far it came.
+    Report(Option<LeaseSeconds>, Box<Progress>),
 }
 
 /// A holder's word on its event.

@@ -7,7 +7,7 @@ use naven_core::{Bearer, Ending, Refusal, State, Step, View};
 
 use crate::scene::{LEASE_S, Scene, error, fail, failing, fatal, heartbeat, release, seconds, take_over};
 
-const ACK: Step = Step::Ack { by: Bearer::Last };
+const ACK: Step = Step::Ack { by: Bearer::Last, result: None };
 
 fn cancel(reason: Option<&str>) -> Step {
     Step::Cancel { reason: reason.and_then(error) }
@@ -124,6 +124,6 @@ fn a_redis_consumer_that_was_asked_to_stop_hands_nothing_on() {
 fn a_new_hold_was_never_asked_to_stop() {
     let again = Scene::new().leased().failed().after(60).step(Step::FallDue).leased();
     assert!(!again.delivery.cancel_requested && again.delivery.cancel_reason.is_none());
-    let beat = Step::Extend { by: Bearer::Last, hold: seconds(5) };
+    let beat = Step::Extend { by: Bearer::Last, hold: seconds(5), progress: None };
     assert!(asked().step(beat).delivery.cancel_requested, "every beat says so");
 }

@@ -40,7 +40,7 @@ const ALL_EXPIRED: [Answer; 5] = [EXPIRED; 5];
 
 /// Heartbeat, ack, nack `fail`, nack `fatal`, nack `release`, in the order of the rows' answers.
 fn calls(by: Bearer) -> [Step; 5] {
-    [heartbeat(by), Step::Ack { by }, fail(by), fatal(by), release(by)]
+    [heartbeat(by), Step::Ack { by, result: None }, fail(by), fatal(by), release(by)]
 }
 
 fn answer(scene: &Scene, call: &Step) -> Answer {

@@ -24,7 +24,7 @@ fn a_late_heartbeat_revives_the_same_hold_and_undoes_the_counted_expiry() {
 #[test]
 fn a_late_settle_undoes_the_counted_expiry_too() {
     let after = |step: Step| late().step(step).delivery;
-    let acked = after(Step::Ack { by: Bearer::Last });
+    let acked = after(Step::Ack { by: Bearer::Last, result: None });
     assert_eq!((acked.state, acked.attempts, acked.expiries), (State::Done, 1, 0));
     let failed = after(fail(Bearer::Last));
     assert_eq!((failed.state, failed.attempts, failed.expiries), (State::Retrying, 1, 0));
@@ -48,7 +48,7 @@ fn a_lease_revived_before_and_after_its_end_was_recorded_goes_on_alike() {
 #[test]
 fn the_grace_ends_with_the_next_hold() {
     let again = late().leased();
-    assert_eq!(again.would(&Step::Ack { by: Bearer::Other }), Err(Refusal::Lost));
+    assert_eq!(again.would(&Step::Ack { by: Bearer::Other, result: None }), Err(Refusal::Lost));
     assert_eq!(again.delivery.expiries, 1, "the expiry stays counted");
 }
 
@@ -59,7 +59,10 @@ fn nothing_is_revived_past_the_bound_of_the_whole_hold() {
     };
     for over in [Scene::with(set).expired(), Scene::with(set).overdue()] {
         assert_eq!(over.would(&heartbeat(Bearer::Last)), Err(Refusal::Expired));
-        assert!(over.would(&Step::Ack { by: Bearer::Last }).is_ok(), "a late ack needs no time");
+        assert!(
+            over.would(&Step::Ack { by: Bearer::Last, result: None }).is_ok(),
+            "a late ack needs no time"
+        );
     }
     let set = |policy: &mut naven_core::Policy| {
         (policy.grace_ms, policy.max_lease_ms) = (10_000, Some(LEASE_S * 1_000 + 5_000));
@@ -71,17 +74,17 @@ fn nothing_is_revived_past_the_bound_of_the_whole_hold() {
 #[test]
 fn the_grace_is_counted_from_the_lease_s_end_not_from_its_recording() {
     let slow = Scene::with(|policy| policy.grace_ms = 10_000).overdue().after(9).step(Step::Expire);
-    assert!(slow.would(&Step::Ack { by: Bearer::Last }).is_ok());
-    assert_eq!(slow.after(1).would(&Step::Ack { by: Bearer::Last }), Err(Refusal::Expired));
+    assert!(slow.would(&Step::Ack { by: Bearer::Last, result: None }).is_ok());
+    assert_eq!(slow.after(1).would(&Step::Ack { by: Bearer::Last, result: None }), Err(Refusal::Expired));
 }
 
 #[test]
 fn the_grace_follows_the_lease_clock_alone() {
     let mut stepped = late();
     stepped.now.wall = stepped.now.wall.plus_ms(86_400_000);
-    assert!(stepped.would(&Step::Ack { by: Bearer::Last }).is_ok());
+    assert!(stepped.would(&Step::Ack { by: Bearer::Last, result: None }).is_ok());
     stepped.now.lease = LeaseTime::from_ms(stepped.now.lease.as_ms() + 7_000);
-    assert_eq!(stepped.would(&Step::Ack { by: Bearer::Last }), Err(Refusal::Expired));
+    assert_eq!(stepped.would(&Step::Ack { by: Bearer::Last, result: None }), Err(Refusal::Expired));
 }
 
 #[test]
@@ -90,5 +93,5 @@ fn a_hold_that_a_redis_consumer_let_run_out_has_no_grace() {
         (policy.grace_ms, policy.redis_lease_ms) = (10_000, Some(5_000));
     };
     let over = Scene::with(set).held(1).after(5).step(Step::Expire);
-    assert_eq!(over.would(&Step::Ack { by: Bearer::Last }), Err(Refusal::Expired));
+    assert_eq!(over.would(&Step::Ack { by: Bearer::Last, result: None }), Err(Refusal::Expired));
 }

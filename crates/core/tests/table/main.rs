@@ -13,3 +13,4 @@ mod redis;
 mod reschedule;
 mod rounds;
 mod scene;
+mod told;

@@ -76,7 +76,7 @@ fn what_is_over_changes_by_nothing_but_a_redrive() {
             crate::scene::take_over(1, false),
             crate::scene::take_over(1, true),
             heartbeat(Bearer::Last),
-            Step::Ack { by: Bearer::Last },
+            Step::Ack { by: Bearer::Last, result: None },
             Step::AckUnfenced,
             crate::scene::fail(Bearer::Last),
             crate::scene::fatal(Bearer::Last),

@@ -39,7 +39,7 @@ pub(crate) fn failing(error: Option<ErrorText>, delay_s: Option<u32>) -> Failure
 
 /// What each call on a delivery is named by: the last holder makes it.
 pub(crate) fn heartbeat(by: Bearer) -> Step {
-    Step::Extend { by, hold: seconds(LEASE_S) }
+    Step::Extend { by, hold: seconds(LEASE_S), progress: None }
 }
 
 pub(crate) fn fail(by: Bearer) -> Step {
@@ -114,7 +114,7 @@ impl Scene {
 
     #[track_caller]
     pub(crate) fn acked(self) -> Self {
-        self.step(Step::Ack { by: Bearer::Last })
+        self.step(Step::Ack { by: Bearer::Last, result: None })
     }
 
     #[track_caller]

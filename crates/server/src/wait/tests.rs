@@ -79,6 +79,7 @@ impl Bench {
         self.apply(OpKind::Append(Append {
             dedupe: None,
             expires_at: None,
+            trace: None,
             to: Target::Queue(named()),
             body: Body { form: Form::Json, bytes: Bytes::from_static(b"{}") },
             due: Due::Now,

@@ -114,6 +114,7 @@ pub fn append(queue: &str, text: &str, due: Due) -> OpKind {
         max_attempts: None,
         dedupe: None,
         expires_at: None,
+        trace: None,
     })
 }
 

@@ -264,7 +264,9 @@ impl Drawing {
         let error = || self.random.once_in(2).then(|| ErrorText::new("what went wrong"));
         let seconds = [None, None, Some(1), Some(5)];
         match self.random.below(16) {
-            0..5 => SettleStep::Ack,
+            0..3 => SettleStep::Ack,
+            3 => SettleStep::AckWith(super::telling::result("1")),
+            4 => SettleStep::AckWith(super::telling::result("[2]")),
             5..9 => {
                 let delay = self.random.one_of(&[None, None, Some(0), Some(1), Some(5)]);
                 let delay = delay.map(|seconds| seconds.try_into().expect("a delay within its bounds"));
@@ -273,11 +275,14 @@ impl Drawing {
             9 => SettleStep::Fatal { error: error() },
             10..12 => SettleStep::Release { error: error() },
             12 => SettleStep::GiveBack,
-            _ => SettleStep::Extend(
-                self.random
-                    .one_of(&seconds)
-                    .map(|seconds| seconds.try_into().expect("a lease within its bounds")),
-            ),
+            says => {
+                let seconds = self.random.one_of(&seconds);
+                let seconds = seconds.map(|seconds| seconds.try_into().expect("a lease within its bounds"));
+                match says {
+                    13 => SettleStep::Extend(seconds),
+                    percent => SettleStep::Report(seconds, Box::new(super::telling::progress(percent))),
+                }
+            }
         }
     }
 

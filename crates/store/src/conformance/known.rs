@@ -113,6 +113,7 @@ impl Known {
                 max_attempts: *max_attempts,
                 dedupe: dedupe.map(dedupe_key),
                 expires_at: expires_ms.map(|ms| wall.plus_ms(ms)),
+                trace: (*bytes == 10).then(|| Box::new(super::telling::trace(*max_attempts))),
             }),
             Ask::Once(_, _, ask) => self.kind(ask, side, wall),
             Ask::Claim { queue, max, seconds, max_bytes } => OpKind::Claim(Claim {

@@ -68,6 +68,8 @@ pub mod sizes;
 #[allow(missing_docs)]
 pub mod starting;
 #[allow(missing_docs)]
+pub mod telling;
+#[allow(missing_docs)]
 pub mod tokens;
 #[allow(missing_docs)]
 pub mod trimming;

@@ -40,6 +40,7 @@ pub fn to_stream(name: &str, text: &str) -> Append {
         max_attempts: None,
         dedupe: None,
         expires_at: None,
+        trace: None,
     }
 }
 

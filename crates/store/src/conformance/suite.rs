@@ -308,6 +308,17 @@ macro_rules! conformance {
                 a_small_event_does_not_overtake_a_large_one
                 large_payloads_come_back_whole
             }
+            telling {
+                a_trace_travels_with_its_event
+                a_trace_is_the_first_publish_s
+                a_redriven_event_keeps_its_trace
+                what_a_holder_says_of_its_way_is_shown
+                the_next_holder_begins_at_nothing
+                a_result_is_remembered_as_long_as_the_outcome
+                a_reset_begins_without_a_result
+                a_reader_without_proof_leaves_no_result
+                a_batch_of_results_fits_in_one_transaction
+            }
             tokens {
                 a_token_is_worth_nothing_for_another_event
                 a_token_is_worth_nothing_in_another_queue

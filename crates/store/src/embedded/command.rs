@@ -4,7 +4,9 @@
 //! making them from ops (`prepare.rs`) and what they do (`apply/`).
 
 use bytes::Bytes;
-use naven_api::{ConsumerId, ErrorText, EventId, KeyId, LeaseSeconds, OperationId, QueueId};
+use naven_api::{
+    AckResult, ConsumerId, ErrorText, EventId, KeyId, LeaseSeconds, OperationId, Progress, QueueId,
+};
 use naven_core::{DeadReason, Failure};
 
 use super::rows::key::QueueNo;
@@ -276,8 +278,8 @@ pub(crate) enum Claimant {
 /// What a holder says, with the jitter drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Said {
-    /// Finished.
-    Ack,
+    /// Finished, and what came of it.
+    Ack(Option<AckResult>),
     /// Failed.
     Fail(Failure),
     /// Failed for good.
@@ -286,8 +288,8 @@ pub(crate) enum Said {
     Release(Option<ErrorText>),
     /// Given back by the server.
     GiveBack,
-    /// A heartbeat of this length, or the queue's default.
-    Extend(Option<LeaseSeconds>),
+    /// A heartbeat of this length, or the queue's default, and how far the holder came.
+    Extend(Option<LeaseSeconds>, Option<Box<Progress>>),
 }
 
 impl Command {

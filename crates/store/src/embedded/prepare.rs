@@ -116,14 +116,16 @@ impl Preparer<'_> {
 
     fn settle(&self, tables: &impl Tables, settle: Settle) -> Command {
         let said = match settle.step {
-            SettleStep::Ack => Said::Ack,
+            SettleStep::Ack => Said::Ack(None),
+            SettleStep::AckWith(result) => Said::Ack(Some(result)),
             SettleStep::Fail { error, delay } => {
                 Said::Fail(Failure { error, delay, draw: self.random.draw_u32() })
             }
             SettleStep::Fatal { error } => Said::Fatal(error),
             SettleStep::Release { error } => Said::Release(error),
             SettleStep::GiveBack => Said::GiveBack,
-            SettleStep::Extend(hold) => Said::Extend(hold),
+            SettleStep::Extend(hold) => Said::Extend(hold, None),
+            SettleStep::Report(hold, progress) => Said::Extend(hold, Some(progress)),
         };
         let claimant = match settle.proof {
             Proof::Token(token) => {

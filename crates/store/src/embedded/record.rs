@@ -137,11 +137,11 @@ fn get_command(dec: &mut Dec) -> Option<Command> {
 
 #[cfg(test)]
 mod tests {
-    use naven_api::{ErrorText, Timestamp};
+    use naven_api::{AckResult, ErrorText, NoteText, Percent, Progress, Timestamp, TraceContext};
 
     use super::*;
-    use crate::txn::Due;
-
+    use crate::embedded::command::{Claimant, Said};
+    use crate::txn::{Append, Body, Due, Form, StreamRef, Target};
     #[test]
     fn another_due_time_comes_back_from_its_bytes() {
         let event = EventId::from_bits(7);
@@ -166,5 +166,36 @@ mod tests {
             let txn = Recorded { commands, all_or_nothing: true };
             assert_eq!(decode(encode(&txn).into()), Some(txn));
         }
+    }
+
+    #[test]
+    fn what_is_told_comes_back_from_its_bytes() {
+        let event = EventId::from_bits(7);
+        let percent = Percent::try_from(100).ok();
+        let says = [Progress::new(percent, None), Progress::new(None, Some(NoteText::new("é")))];
+        let mut said: Vec<Said> =
+            says.into_iter().map(|progress| Said::Extend(None, progress.map(Box::new))).collect();
+        said.extend([Said::Extend(None, None), Said::Ack(None), Said::Ack(AckResult::parse("[1, 2]"))]);
+        let settle = |said| Command::Settle { event, claimant: Claimant::Nobody, said };
+        let mut commands: Vec<Command> = said.into_iter().map(settle).collect();
+        let traces = [None, Some(None), Some(Some("a=1".to_owned()))];
+        commands.extend(traces.map(|state| {
+            let trace = state.map(|state| Box::new(TraceContext::stored("00-1-2-01".to_owned(), state)));
+            let (to, due) = (Target::Stream(StreamRef(Bytes::new())), Due::Now);
+            let body = Body { form: Form::Json, bytes: Bytes::new() };
+            let (headers, max_attempts, dedupe, expires_at) = (Vec::new(), None, None, None);
+            Command::Append(Box::new(Append {
+                to,
+                body,
+                due,
+                headers,
+                max_attempts,
+                dedupe,
+                expires_at,
+                trace,
+            }))
+        }));
+        let txn = Recorded { commands, all_or_nothing: false };
+        assert_eq!(decode(encode(&txn).into()), Some(txn));
     }
 }

@@ -103,6 +103,7 @@ impl World {
             scheduled_at: event.scheduled_at,
             body: event.body.clone().expect("a body lives until its event is done"),
             headers: event.headers.clone(),
+            trace: event.trace.clone(),
             token: matches!(delivery.state, State::Leased(_)).then(|| self.token_key.token(route, &held)),
             lease_expires_at: delivery.ends_at(&row.policy(event)).map(|end| now.wall_of(end)),
         }

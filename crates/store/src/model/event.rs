@@ -2,7 +2,7 @@
 //!
 //! Lives here: what they are, and what is next in a queue. Not here: ops (`world.rs` and its likes).
 
-use naven_api::{EventId, QueueId, Timestamp};
+use naven_api::{EventId, QueueId, Timestamp, TraceContext};
 use naven_core::{DeadReason, Delivery, Policy, State};
 
 use super::consumer::Consumer;
@@ -67,6 +67,7 @@ pub(super) struct Event {
     pub(super) due: Timestamp,
     pub(super) expires_at: Option<Timestamp>,
     pub(super) dedupe_key: Option<String>,
+    pub(super) trace: Option<Box<TraceContext>>,
     pub(super) max_attempts: Option<u32>,
     /// Its number and place, once it has them.
     pub(super) placed: Option<(u64, Place)>,

@@ -56,6 +56,7 @@ impl World {
             scheduled_at: first.scheduled_at,
             expires_at: None,
             dedupe_key: shown(key),
+            trace: None,
             deliveries: Vec::new(),
         })
     }

@@ -51,6 +51,7 @@ impl World {
             due,
             expires_at: append.expires_at,
             dedupe_key: append.dedupe.as_ref().and_then(shown),
+            trace: append.trace.clone(),
             max_attempts: append.max_attempts,
             placed: None,
             in_stream: false,

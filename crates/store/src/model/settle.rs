@@ -64,14 +64,21 @@ impl World {
         let by = if is_group { Bearer::Other } else { Bearer::Last };
         let step = match settle.step.clone() {
             SettleStep::Ack if is_group => Step::AckUnfenced,
-            SettleStep::Ack => Step::Ack { by },
+            // The Redis door has no word for a result.
+            SettleStep::AckWith(_) if is_group => Step::AckUnfenced,
+            SettleStep::Ack => Step::Ack { by, result: None },
+            SettleStep::AckWith(result) => Step::Ack { by, result: Some(result) },
             SettleStep::Fail { error, delay } => Step::Fail { by, failure: Failure { error, delay, draw } },
             SettleStep::Fatal { error } => Step::Fatal { by, error },
             SettleStep::Release { error } => Step::Release { by, error },
             SettleStep::GiveBack => Step::GiveBack { by },
             SettleStep::Extend(hold) => {
                 let hold = hold.unwrap_or(self.queues[queue].settings.default_lease);
-                Step::Extend { by, hold }
+                Step::Extend { by, hold, progress: None }
+            }
+            SettleStep::Report(hold, progress) => {
+                let hold = hold.unwrap_or(self.queues[queue].settings.default_lease);
+                Step::Extend { by, hold, progress: Some(progress) }
             }
         };
         let policy = self.queues[queue].policy(&self.events[at]);

@@ -132,6 +132,7 @@ impl World {
             scheduled_at: event.scheduled_at,
             expires_at: event.expires_at,
             dedupe_key: event.dedupe_key.clone(),
+            trace: event.trace.clone(),
             deliveries: event.dealings.iter().map(|one| view(one.queue)).collect(),
         }
     }
@@ -184,6 +185,8 @@ impl Queue {
             cancel_reason: delivery.cancel_reason.as_ref().map(ToString::to_string),
             settled_at: delivery.over_at.or(closed.map(|(at, _)| at)),
             last_error: delivery.last_error.as_ref().map(ToString::to_string),
+            progress: delivery.progress.clone(),
+            result: delivery.result.clone(),
             dead: dead.or(closed.map(|(_, reason)| reason)),
             log: delivery.log.clone(),
         }

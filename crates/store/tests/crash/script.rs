@@ -9,7 +9,7 @@ use naven_store::conformance::bench::{
     append, beat, claim, create, delete, fail_in, fatal, redrive, release,
 };
 use naven_store::conformance::streams::{create_on, once, reset, to_stream, trim_to};
-use naven_store::conformance::{Bench, Fresh, ManualClock, SeededRandom};
+use naven_store::conformance::{Bench, Fresh, ManualClock, SeededRandom, telling};
 use naven_store::embedded::disk::MemDisk;
 use naven_store::embedded::storage_error::StorageError;
 use naven_store::embedded::{Embedded, Options, Pace};
@@ -163,6 +163,7 @@ impl Player {
         let append = Append {
             dedupe: self.random.once_in(2).then_some(key),
             expires_at: self.random.once_in(4).then(|| self.bench.wall().plus_ms(9_000)),
+            trace: self.random.once_in(2).then(|| Box::new(telling::trace(None))),
             ..to_stream(SHARED, &self.payload())
         };
         let key = self.random.below(250).to_string();
@@ -210,7 +211,8 @@ impl Player {
         let at = self.random.below(self.leases.len() as u32) as usize;
         let grant = self.leases[at].clone();
         let step = match self.random.below(8) {
-            0..=3 => SettleStep::Ack,
+            0..=2 => SettleStep::Ack,
+            3 => SettleStep::AckWith(telling::result("[3]")),
             4 => fail_in("no", self.random.below(5)),
             5 => fatal(),
             6 => release(),

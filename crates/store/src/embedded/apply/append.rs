@@ -45,6 +45,7 @@ impl<T: Tables> Context<'_, T> {
             only,
             expires_at: append.expires_at,
             dedupe_key: append.dedupe.as_ref().and_then(shown),
+            trace: append.trace.clone(),
             max_attempts: append.max_attempts,
             headers: append.headers.clone(),
             body: Some(append.body.clone()),

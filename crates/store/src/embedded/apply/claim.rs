@@ -247,6 +247,7 @@ impl<T: Tables> Context<'_, T> {
             scheduled_at: row.scheduled_at,
             body: row.body.unwrap_or(Body { form: Form::Json, bytes: Bytes::from_static(b"{}") }),
             headers: row.headers,
+            trace: row.trace,
             token: lease_expires_at.and(self.tokens).map(|tokens| tokens.token(route, &held)),
             lease_expires_at,
         }

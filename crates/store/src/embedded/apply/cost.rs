@@ -76,6 +76,7 @@ fn publish() -> Command {
         max_attempts: None,
         dedupe: None,
         expires_at: None,
+        trace: None,
     }))
 }
 

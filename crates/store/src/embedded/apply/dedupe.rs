@@ -40,6 +40,7 @@ impl<T: Tables> Context<'_, T> {
                 scheduled_at: row.scheduled_at,
                 expires_at: None,
                 dedupe_key: shown(key),
+                trace: None,
                 deliveries: Vec::new(),
             }),
         }

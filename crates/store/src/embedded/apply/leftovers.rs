@@ -90,6 +90,7 @@ impl Play {
             max_attempts: None,
             dedupe: (self.below(4) == 0).then_some(key),
             expires_at: (self.below(3) == 0).then(|| self.now.wall.plus_ms(2_000)),
+            trace: None,
         };
         let slot = IdempotencySlot {
             scope: Bytes::new(),
@@ -103,7 +104,7 @@ impl Play {
     fn settle(&mut self) -> Command {
         let Some(grant) = self.grants.pop() else { return self.append() };
         let said = match self.below(5) {
-            0..3 => Said::Ack,
+            0..3 => Said::Ack(None),
             3 => Said::Fail(Failure::default()),
             _ => Said::Fatal(None),
         };

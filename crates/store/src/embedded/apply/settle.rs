@@ -33,13 +33,16 @@ impl<T: Tables> Context<'_, T> {
             Claimant::Nobody | Claimant::Group(_) => Bearer::Other,
         };
         let step = match said {
-            Said::Ack if matches!(claimant, Claimant::Group(_)) => Step::AckUnfenced,
-            Said::Ack => Step::Ack { by },
+            Said::Ack(_) if matches!(claimant, Claimant::Group(_)) => Step::AckUnfenced,
+            Said::Ack(result) => Step::Ack { by, result: result.clone() },
             Said::Fail(failure) => Step::Fail { by, failure: failure.clone() },
             Said::Fatal(error) => Step::Fatal { by, error: error.clone() },
             Said::Release(error) => Step::Release { by, error: error.clone() },
             Said::GiveBack => Step::GiveBack { by },
-            Said::Extend(hold) => Step::Extend { by, hold: hold.unwrap_or(queue.settings.default_lease) },
+            Said::Extend(hold, progress) => {
+                let hold = hold.unwrap_or(queue.settings.default_lease);
+                Step::Extend { by, hold, progress: progress.clone() }
+            }
         };
         let replayed = before.is_repeat_of(&step);
         let after = self.change(&found, (no, &queue), &before, &step)?;

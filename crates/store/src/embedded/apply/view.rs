@@ -82,6 +82,7 @@ impl<T: Tables> Context<'_, T> {
             scheduled_at: row.scheduled_at,
             expires_at: row.expires_at,
             dedupe_key: row.dedupe_key.clone(),
+            trace: row.trace.clone(),
             deliveries: Vec::new(),
         }
     }
@@ -124,6 +125,8 @@ impl<T: Tables> Context<'_, T> {
             cancel_reason: delivery.cancel_reason.as_ref().map(ToString::to_string),
             settled_at: delivery.over_at,
             last_error: delivery.last_error.as_ref().map(|error| error.as_str().to_owned()),
+            progress: delivery.progress,
+            result: delivery.result,
             dead: match delivery.state {
                 State::Dead(reason) => Some(reason),
                 _ => None,

@@ -10,6 +10,7 @@ use crate::embedded::rows::body::{get_body, get_headers, put_body, put_headers};
 use crate::embedded::rows::codec::{Dec, Enc};
 use crate::embedded::rows::key::QueueNo;
 use crate::embedded::rows::queue::{get_backoff, put_backoff};
+use crate::embedded::rows::told::{get_progress, get_result, get_trace, put_progress, put_result, put_trace};
 use crate::key::KeyCondition;
 use crate::queue::{QueueChanges, QueueRef, Retention, StreamChanges};
 use crate::txn::{
@@ -31,6 +32,7 @@ pub(super) fn put_append(enc: &mut Enc, append: &Append) {
     enc.option(append.expires_at, |enc, at| {
         enc.i64(at.as_ms());
     });
+    put_trace(enc, append.trace.as_deref());
 }
 
 pub(super) fn get_append(dec: &mut Dec) -> Option<Append> {
@@ -47,6 +49,7 @@ pub(super) fn get_append(dec: &mut Dec) -> Option<Append> {
         max_attempts: dec.option(Dec::u32)?,
         dedupe: dec.option(get_dedupe)?,
         expires_at: dec.option(Dec::i64)?.map(Timestamp::from_ms),
+        trace: get_trace(dec)?,
     })
 }
 
@@ -251,8 +254,11 @@ pub(super) fn get_claimant(dec: &mut Dec) -> Option<Claimant> {
 
 pub(super) fn put_said(enc: &mut Enc, said: &Said) {
     match said {
-        Said::Ack => {
+        Said::Ack(None) => {
             enc.u8(0);
+        }
+        Said::Ack(Some(result)) => {
+            put_result(enc.u8(6), result);
         }
         Said::Fail(failure) => {
             put_error(enc.u8(1), failure.error.as_ref());
@@ -264,13 +270,17 @@ pub(super) fn put_said(enc: &mut Enc, said: &Said) {
         Said::GiveBack => {
             enc.u8(4);
         }
-        Said::Extend(hold) => put_u32(enc.u8(5), hold.map(LeaseSeconds::get)),
+        Said::Extend(hold, None) => put_u32(enc.u8(5), hold.map(LeaseSeconds::get)),
+        Said::Extend(hold, Some(progress)) => {
+            put_u32(enc.u8(7), hold.map(LeaseSeconds::get));
+            put_progress(enc, progress);
+        }
     }
 }
 
 pub(super) fn get_said(dec: &mut Dec) -> Option<Said> {
     Some(match dec.u8()? {
-        0 => Said::Ack,
+        0 => Said::Ack(None),
         1 => Said::Fail(Failure {
             error: get_error(dec)?,
             delay: dec.option(|dec| DelaySeconds::try_from(dec.u32()?).ok())?,
@@ -279,7 +289,9 @@ pub(super) fn get_said(dec: &mut Dec) -> Option<Said> {
         2 => Said::Fatal(get_error(dec)?),
         3 => Said::Release(get_error(dec)?),
         4 => Said::GiveBack,
-        5 => Said::Extend(dec.option(get_lease)?),
+        5 => Said::Extend(dec.option(get_lease)?, None),
+        6 => Said::Ack(Some(get_result(dec)?)),
+        7 => Said::Extend(dec.option(get_lease)?, Some(Box::new(get_progress(dec)?))),
         _ => return None,
     })
 }

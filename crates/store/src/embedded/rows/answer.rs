@@ -13,6 +13,7 @@ use super::key::QueueNo;
 use super::operation::{get_operation, put_operation};
 use super::queue::{get_settings, put_settings};
 use super::stream::{get_stream_settings, put_stream_settings};
+use super::told::{get_reported, get_result, get_trace, put_reported, put_result, put_trace};
 use crate::read::{Counts, DeliveryView, EventView, QueueView};
 use crate::reply::{OpReply, Settled};
 use crate::txn::Place;
@@ -150,6 +151,7 @@ fn put_event(enc: &mut Enc, view: &EventView) {
     put_time(enc, view.scheduled_at);
     enc.option(view.expires_at, put_time);
     put_text(enc, view.dedupe_key.as_deref());
+    put_trace(enc, view.trace.as_deref());
     enc.list(&view.deliveries, put_delivery);
 }
 
@@ -164,19 +166,26 @@ fn get_event(dec: &mut Dec) -> Option<EventView> {
         scheduled_at: get_time(dec)?,
         expires_at: dec.option(get_time)?,
         dedupe_key: dec.option(Dec::text)?,
+        trace: get_trace(dec)?,
         deliveries: dec.list(get_delivery)?,
     })
 }
 
 fn put_delivery(enc: &mut Enc, view: &DeliveryView) {
     enc.text(&view.queue).u128(view.queue_id.bits());
-    // A state is a small number: two bits of its byte say whether it was called off, and why follows.
+    // A state is a small number: four bits of its byte say whether it was called off and what follows.
     let state = View::ALL.iter().position(|&one| one == view.state).expect("every view is in the list") as u8;
     let reason = view.cancel_reason.as_deref();
-    enc.u8(state | u8::from(view.cancel_requested) << 6 | u8::from(reason.is_some()) << 7);
+    let called_off = u8::from(view.cancel_requested) << 6 | u8::from(reason.is_some()) << 7;
+    enc.u8(state
+        | u8::from(view.progress.is_some()) << 4
+        | u8::from(view.result.is_some()) << 5
+        | called_off);
     reason.into_iter().for_each(|reason| {
         enc.text(reason);
     });
+    view.progress.iter().for_each(|reported| put_reported(enc, reported));
+    view.result.iter().for_each(|result| put_result(enc, result));
     enc.u32(view.attempts).u32(view.expiries).u64(view.fence).option(view.max_attempts, |enc, max| {
         enc.u32(max);
     });
@@ -194,10 +203,12 @@ fn get_delivery(dec: &mut Dec) -> Option<DeliveryView> {
     let (queue, queue_id) = (dec.text()?, QueueId::from_bits(dec.u128()?));
     let state = dec.u8()?;
     let cancel_reason = if state & 0x80 > 0 { Some(dec.text()?) } else { None };
+    let progress = if state & 0x10 > 0 { Some(Box::new(get_reported(dec)?)) } else { None };
+    let result = if state & 0x20 > 0 { Some(get_result(dec)?) } else { None };
     Some(DeliveryView {
         queue,
         queue_id,
-        state: *View::ALL.get(usize::from(state & 0x3f))?,
+        state: *View::ALL.get(usize::from(state & 0x0f))?,
         cancel_requested: state & 0x40 > 0,
         cancel_reason,
         attempts: dec.u32()?,
@@ -209,6 +220,8 @@ fn get_delivery(dec: &mut Dec) -> Option<DeliveryView> {
         consumer: dec.option(Dec::text)?,
         settled_at: dec.option(get_time)?,
         last_error: dec.option(Dec::text)?,
+        progress,
+        result,
         dead: dec.option(|dec| DeadReason::ALL.get(usize::from(dec.u8()?)).copied())?,
         log: dec.list(get_past)?,
     })

@@ -3,10 +3,11 @@
 //! Lives here: the value and its bytes. Not here: how queues deal with it (`delivery.rs`).
 
 use bytes::Bytes;
-use naven_api::Timestamp;
+use naven_api::{Timestamp, TraceContext};
 
 use super::codec::{Dec, Enc};
 use super::key::{EntryNo, QueueNo};
+use super::told::{get_trace, put_trace};
 use crate::embedded::tables::Kept;
 use crate::txn::{Body, Form, Place};
 
@@ -29,6 +30,8 @@ pub(crate) struct BodyRow {
     pub(crate) dedupe_key: Option<String>,
     /// Attempts of this event, over its queue's.
     pub(crate) max_attempts: Option<u32>,
+    /// Where in its publisher's trace it was published.
+    pub(crate) trace: Option<Box<TraceContext>>,
     /// Names and values that travel with it.
     pub(crate) headers: Vec<(String, String)>,
     /// The content; none once every queue is done with it.
@@ -71,6 +74,7 @@ impl BodyRow {
         enc.option(self.max_attempts, |enc, max| {
             enc.u32(max);
         });
+        put_trace(&mut enc, self.trace.as_deref());
         put_headers(&mut enc, &self.headers);
         enc.option(self.body.as_ref(), put_body).flag(self.damaged);
         enc.done()
@@ -110,6 +114,7 @@ impl BodyRow {
             expires_at: dec.option(Dec::i64)?.map(Timestamp::from_ms),
             dedupe_key: dec.option(Dec::text)?,
             max_attempts: dec.option(Dec::u32)?,
+            trace: get_trace(dec)?,
             headers: Vec::new(),
             body: None,
             damaged: false,
@@ -167,6 +172,7 @@ mod tests {
             expires_at: Some(Timestamp::from_ms(8)),
             dedupe_key: Some("order-7".into()),
             max_attempts: Some(3),
+            trace: Some(Box::new(TraceContext::stored("00-1-2-01".into(), Some("a=1".into())))),
             headers: vec![("k".into(), "v".into())],
             body: Some(Body { form: Form::Json, bytes: Bytes::from_static(b"{}") }),
             damaged: false,
@@ -176,7 +182,7 @@ mod tests {
         let lost = BodyRow { headers: Vec::new(), body: None, damaged: true, ..row.clone() };
         assert_eq!(BodyRow::of_damaged(bytes.slice(..bytes.len() - 4)), Some(lost.clone()));
         assert_eq!(BodyRow::decode(lost.encode()), Some(lost));
-        (row.placed, row.body, row.only) = (None, None, None);
+        (row.placed, row.body, row.only, row.trace) = (None, None, None, None);
         assert_eq!(BodyRow::decode(row.encode()), Some(row));
     }
 }

@@ -8,6 +8,7 @@ use naven_core::{ConsumerNo, DeadReason, Delivery, Ending, Lease, LeaseTime, Out
 
 use super::codec::{Dec, Enc};
 use super::key::Arrival;
+use super::told::{get_reported, get_result, put_reported, put_result};
 
 /// The row's bytes.
 pub(crate) fn encode(arrival: Arrival, delivery: &Delivery) -> Bytes {
@@ -21,12 +22,7 @@ pub(crate) fn encode(arrival: Arrival, delivery: &Delivery) -> Bytes {
         enc.text(error.as_str());
     });
     enc.option(delivery.over_at, put_time);
-    // One byte, as for a plain flag; a reason follows where there is one.
-    let reason = delivery.cancel_reason.as_ref();
-    enc.u8(u8::from(delivery.cancel_requested) | u8::from(reason.is_some()) << 1);
-    reason.into_iter().for_each(|reason| {
-        enc.text(reason.as_str());
-    });
+    put_rare(&mut enc, delivery);
     enc.list(&delivery.log, put_past);
     enc.done()
 }
@@ -45,18 +41,44 @@ pub(crate) fn decode(bytes: Bytes) -> Option<(Arrival, Delivery)> {
         due: get_time(&mut dec)?,
         last: dec.option(get_outcome)?,
         last_error: dec.option(Dec::text)?.map(|text| ErrorText::new(&text)),
+        progress: None,
+        result: None,
         over_at: dec.option(get_time)?,
         cancel_requested: false,
         cancel_reason: None,
         log: Vec::new(),
     };
-    let cancel = dec.u8().filter(|cancel| *cancel < 4)?;
-    delivery.cancel_requested = cancel & 1 == 1;
-    if cancel & 2 == 2 {
-        delivery.cancel_reason = Some(ErrorText::new(&dec.text()?));
-    }
+    get_rare(&mut dec, &mut delivery)?;
     delivery.log = dec.list(get_past)?;
     dec.end((arrival, delivery))
+}
+
+/// What few deliveries have: one byte says which of it follows.
+fn put_rare(enc: &mut Enc, delivery: &Delivery) {
+    let Delivery { cancel_requested, cancel_reason: reason, progress, result, .. } = delivery;
+    let flags = [*cancel_requested, reason.is_some(), progress.is_some(), result.is_some()];
+    enc.u8((0..).zip(flags).map(|(bit, is_there)| u8::from(is_there) << bit).sum());
+    reason.iter().for_each(|reason| {
+        enc.text(reason.as_str());
+    });
+    progress.iter().for_each(|reported| put_reported(enc, reported));
+    result.iter().for_each(|result| put_result(enc, result));
+}
+
+fn get_rare(dec: &mut Dec, delivery: &mut Delivery) -> Option<()> {
+    let flags = dec.u8().filter(|flags| *flags < 16)?;
+    let is_there = |bit: u8| flags >> bit & 1 == 1;
+    delivery.cancel_requested = is_there(0);
+    if is_there(1) {
+        delivery.cancel_reason = Some(ErrorText::new(&dec.text()?));
+    }
+    if is_there(2) {
+        delivery.progress = Some(Box::new(get_reported(dec)?));
+    }
+    if is_there(3) {
+        delivery.result = Some(get_result(dec)?);
+    }
+    Some(())
 }
 
 fn put_time(enc: &mut Enc, at: Timestamp) {
@@ -160,6 +182,9 @@ pub(crate) fn get_past(dec: &mut Dec) -> Option<Past> {
 
 #[cfg(test)]
 mod tests {
+    use naven_api::{AckResult, NoteText, Percent, Progress};
+    use naven_core::Reported;
+
     use super::*;
 
     #[test]
@@ -189,6 +214,10 @@ mod tests {
             (delivery.last_error, delivery.over_at) =
                 (Some(ErrorText::new("é\0")), Some(Timestamp::from_ms(3)));
             assert_eq!(row(&delivery), Some((Arrival(5), delivery.clone())));
+            let progress = Progress::new(Percent::try_from(7).ok(), Some(NoteText::new("é")));
+            let reported =
+                progress.map(|progress| Box::new(Reported { progress, at: Timestamp::from_ms(4) }));
+            (delivery.progress, delivery.result) = (reported, AckResult::parse("[1, 2]"));
             for (asked, reason) in [(true, None), (true, Some("stop")), (false, Some("stop"))] {
                 delivery.cancel_requested = asked;
                 delivery.cancel_reason = reason.map(ErrorText::new);

@@ -11,3 +11,4 @@ pub(crate) mod key;
 pub(crate) mod operation;
 pub(crate) mod queue;
 pub(crate) mod stream;
+pub(crate) mod told;

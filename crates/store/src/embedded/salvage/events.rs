@@ -50,6 +50,7 @@ pub(super) fn lost_body(placed: Option<Placed>, due: Timestamp) -> BodyRow {
         only: None,
         expires_at: None,
         dedupe_key: None,
+        trace: None,
         max_attempts: None,
         headers: Vec::new(),
         body: None,

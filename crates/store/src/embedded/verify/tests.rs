@@ -142,6 +142,7 @@ fn a_row_that_leads_to_what_is_anothers_is_found() {
         only: None,
         expires_at: None,
         dedupe_key: None,
+        trace: None,
         max_attempts: None,
         headers: Vec::new(),
         body: None,
