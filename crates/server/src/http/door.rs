@@ -27,6 +27,7 @@ use naven_api::{Envelope, ErrorCode, ErrorData, base32};
 use serde_json::json;
 use tower::{Layer, ServiceExt};
 use tower_http::cors::CorsLayer;
+use tracing::Instrument;
 
 use super::caller_address::Peer;
 use super::extract::RequestId;
@@ -34,7 +35,7 @@ use super::host::HostRule;
 use super::problem::{self, Problem};
 use super::rate::{self, Tally};
 use super::router::router;
-use super::{compress, cors};
+use super::{compress, cors, trace};
 use crate::access::Access;
 use crate::failure::Failure;
 use crate::net::{Activity, InRequest};
@@ -72,9 +73,11 @@ impl HttpDoor {
     async fn answer(self, request: Request<Body>) -> Response<Body> {
         let method = request.method().clone();
         let cors = self.cors.clone();
-        let plain = tower::service_fn(move |request| {
+        let plain = tower::service_fn(move |mut request| {
             let door = self.clone();
-            async move { Ok::<_, Infallible>(door.answer_plainly(request).await) }
+            // Every log line of the request names the trace that it is part of.
+            let span = trace::enter(&mut request);
+            async move { Ok::<_, Infallible>(door.answer_plainly(request).await) }.instrument(span)
         });
         let compressed = compress::layer().layer(plain).map_response(|response| response.map(Body::new));
         let answered = match cors {

@@ -46,6 +46,7 @@ mod stream_shown;
 mod system;
 mod tail;
 mod timeline;
+mod trace;
 
 pub(crate) use caller_address::Peer;
 pub(crate) use door::{Connected, HttpDoor};

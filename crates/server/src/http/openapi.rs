@@ -101,6 +101,9 @@ fn operation(route: &Route) -> Operation {
     if route.takes_idempotency_key() {
         operation = operation.parameter(idempotency_key());
     }
+    if route.takes_trace() {
+        operation = operation.parameter(trace_header("traceparent")).parameter(trace_header("tracestate"));
+    }
     if let Some(schema) = route.body {
         // Every body may be left away where nothing in it is required.
         let mut content = Content::new(Some(Ref::from_schema_name(schema)));
@@ -186,6 +189,17 @@ fn idempotency_key() -> ParameterBuilder {
         .required(Required::False)
         .description(Some(about))
         .schema(Some(text))
+}
+
+fn trace_header(name: &str) -> ParameterBuilder {
+    let about = "The publisher's trace (W3C Trace Context): its events carry it as traceContext. What is not valid \
+                 is passed over";
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some(about))
+        .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
 }
 
 fn query_parameter(parameter: &Parameter) -> ParameterBuilder {

@@ -23,6 +23,7 @@ use super::extract::{QueueInPath, StreamInPath};
 use super::reach::allow_stream;
 use super::repetition::part;
 use super::shown::{self, PayloadShown};
+use super::trace::Trace;
 use crate::auth::{Caller, Scope};
 use crate::failure::Failure;
 use crate::node::{Answered, Node, odd_reply};
@@ -32,12 +33,13 @@ pub(super) async fn publish(
     State(node): State<Arc<Node>>,
     caller: Caller,
     QueueInPath(queue): QueueInPath,
+    trace: Trace,
     sent: Sent,
 ) -> Reply {
     node.allow_queue(&caller, Scope::Produce, &queue).await?;
     let decoded = one(&node, &caller, sent);
     let (request, slot) = node.in_queue(&queue, decoded).await?;
-    append(&node, Target::Queue(queue), request, slot).await
+    append(&node, op(Target::Queue(queue), trace, request), slot).await
 }
 
 /// `POST /v1/event-queues/{queue}/events/batch`: publishes up to 500 events, all or none.
@@ -45,12 +47,13 @@ pub(super) async fn publish_batch(
     State(node): State<Arc<Node>>,
     caller: Caller,
     QueueInPath(queue): QueueInPath,
+    trace: Trace,
     sent: Sent,
 ) -> Reply {
     node.allow_queue(&caller, Scope::Produce, &queue).await?;
     let decoded = many(&node, &caller, sent);
     let (request, slot) = node.in_queue(&queue, decoded).await?;
-    append_all(&node, &Target::Queue(queue), request, slot).await
+    append_all(&node, &Target::Queue(queue), &trace, request, slot).await
 }
 
 /// `POST /v1/streams/{name}/events`: publishes one event to every queue of a stream.
@@ -58,12 +61,13 @@ pub(super) async fn publish_to_stream(
     State(node): State<Arc<Node>>,
     caller: Caller,
     StreamInPath(stream): StreamInPath,
+    trace: Trace,
     sent: Sent,
 ) -> Reply {
     allow_stream(&caller, Scope::Produce, &stream)?;
     let decoded = one(&node, &caller, sent);
     let (request, slot) = node.in_stream(&stream, decoded).await?;
-    append(&node, Target::Stream(stream), request, slot).await
+    append(&node, op(Target::Stream(stream), trace, request), slot).await
 }
 
 /// `POST /v1/streams/{name}/events/batch`: publishes up to 500 events to every queue, all or none.
@@ -71,12 +75,13 @@ pub(super) async fn publish_batch_to_stream(
     State(node): State<Arc<Node>>,
     caller: Caller,
     StreamInPath(stream): StreamInPath,
+    trace: Trace,
     sent: Sent,
 ) -> Reply {
     allow_stream(&caller, Scope::Produce, &stream)?;
     let decoded = many(&node, &caller, sent);
     let (request, slot) = node.in_stream(&stream, decoded).await?;
-    append_all(&node, &Target::Stream(stream), request, slot).await
+    append_all(&node, &Target::Stream(stream), &trace, request, slot).await
 }
 
 type Once<T> = Result<(T, Option<IdempotencySlot>), Failure>;
@@ -96,8 +101,8 @@ fn rules(node: &Node) -> PublishRules {
 }
 
 /// 201 with the event; 200 where an event of the same dedupe key was there already.
-async fn append(node: &Node, to: Target, request: PublishRequest, slot: Option<IdempotencySlot>) -> Reply {
-    let answered = node.apply_once(op(to, request), slot).await?;
+async fn append(node: &Node, op: OpKind, slot: Option<IdempotencySlot>) -> Reply {
+    let answered = node.apply_once(op, slot).await?;
     let event = published(answered.reply)?;
     let status = if event.deduped.is_some() { StatusCode::OK } else { StatusCode::CREATED };
     Ok(Answer::new(status, &Envelope::ok(event))?.replayed(answered.replayed))
@@ -106,12 +111,13 @@ async fn append(node: &Node, to: Target, request: PublishRequest, slot: Option<I
 async fn append_all(
     node: &Node,
     to: &Target,
+    trace: &Trace,
     request: PublishBatchRequest,
     slot: Option<IdempotencySlot>,
 ) -> Reply {
     let ops = (0u32..).zip(request.events).map(|(index, event)| Op {
         idempotency: slot.as_ref().map(|slot| part(slot, index)),
-        ..Op::plain(op(to.clone(), event))
+        ..Op::plain(op(to.clone(), trace.clone(), event))
     });
     let txn = Txn { ops: ops.collect(), ..Txn::all([]) };
     let reply = node.apply_txn(txn).await?;
@@ -128,7 +134,7 @@ async fn append_all(
     Ok(created(&Items { items })?.replayed(replayed))
 }
 
-fn op(to: Target, request: PublishRequest) -> OpKind {
+fn op(to: Target, Trace(trace): Trace, request: PublishRequest) -> OpKind {
     let due = match (request.delay_seconds, request.scheduled_at) {
         (_, Some(at)) => Due::At(at),
         (Some(delay), None) => Due::In(delay),
@@ -144,6 +150,7 @@ fn op(to: Target, request: PublishRequest) -> OpKind {
         max_attempts: request.max_attempts,
         dedupe: request.dedupe_key.map(dedupe),
         expires_at: request.expires_at,
+        trace,
     })
 }
 

@@ -74,12 +74,18 @@ async fn settle(
 
 /// A heartbeat, for the engine.
 pub(super) fn beat(event: EventId, request: HeartbeatRequest, queues: Queues) -> OpKind {
-    op(event, request.lease_token, queues, SettleStep::Extend(request.lease_seconds))
+    let HeartbeatRequest { lease_token, lease_seconds, progress } = request;
+    let step = match progress {
+        None => SettleStep::Extend(lease_seconds),
+        Some(progress) => SettleStep::Report(lease_seconds, Box::new(progress)),
+    };
+    op(event, lease_token, queues, step)
 }
 
 /// An ack, for the engine.
 pub(super) fn finish(event: EventId, request: AckRequest, queues: Queues) -> OpKind {
-    op(event, request.lease_token, queues, SettleStep::Ack)
+    let step = request.result.map_or(SettleStep::Ack, SettleStep::AckWith);
+    op(event, request.lease_token, queues, step)
 }
 
 /// A nack, for the engine.

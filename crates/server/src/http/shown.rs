@@ -4,9 +4,10 @@
 
 use naven_api::claim::{ClaimReply, ClaimedEvent};
 use naven_api::event::{AttemptReply, DeadReply, DeliveryReply, EventReply};
+use naven_api::progress::ProgressReply;
 use naven_api::queue::{QueueReply, RetentionReply, StateCounts};
-use naven_api::{EntryId, Headers, Payload, Timestamp};
-use naven_core::{Past, View};
+use naven_api::{EntryId, Headers, Payload, Percent, Timestamp};
+use naven_core::{Past, Reported, View};
 use naven_store::queue::Retention;
 use naven_store::read::{Counts, DeliveryView, EventView, QueueView};
 use naven_store::reply::Grant;
@@ -106,6 +107,7 @@ pub(super) fn event(view: EventView, shown: PayloadShown) -> Result<EventReply, 
         scheduled_at: view.scheduled_at,
         expires_at: view.expires_at,
         dedupe_key: view.dedupe_key,
+        trace_context: view.trace.map(|trace| *trace),
         deduped: None,
         deliveries,
         dead: None,
@@ -136,8 +138,19 @@ fn delivery(view: &DeliveryView) -> DeliveryReply {
         consumer_id: view.consumer.clone(),
         settled_at: view.settled_at,
         last_error: view.last_error.clone(),
+        progress: view.progress.as_deref().map(progress),
+        result: view.result.clone(),
         cancel_requested: view.cancel_requested && matches!(view.state, View::Leased | View::Held),
         cancel_reason: view.cancel_reason.clone(),
+    }
+}
+
+fn progress(reported: &Reported) -> ProgressReply {
+    let said = &reported.progress;
+    ProgressReply {
+        percent: said.percent().map(Percent::get),
+        note: said.note().map(ToString::to_string),
+        at: reported.at,
     }
 }
 
@@ -169,7 +182,7 @@ pub(super) fn claim(grant: Grant) -> Result<ClaimReply, Failure> {
             attempt_count: grant.attempts,
             expiry_count: grant.expiries,
             delivery_count: grant.fence,
-            trace_context: None,
+            trace_context: grant.trace.map(|trace| *trace),
         },
         lease_token,
         lease_expires_at,

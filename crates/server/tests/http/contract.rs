@@ -26,11 +26,12 @@ pub(crate) fn event_picture() -> Value {
     let delivery = json!({
         "queue": "mail", "queueId": "$evq", "state": "ready", "nextAttemptAt": "$time", "attemptCount": 0,
         "expiryCount": 0, "deliveryCount": 0, "maxAttempts": 10, "leaseExpiresAt": null, "consumerId": null,
-        "settledAt": null, "lastError": null
+        "settledAt": null, "lastError": null, "progress": null, "result": null
     });
     let mut event = json!({
         "id": "$evt", "stream": "mail", "streamId": "$text", "headers": {}, "scheduleId": null,
-        "createdAt": "$time", "scheduledAt": "$time", "expiresAt": null, "dedupeKey": null
+        "createdAt": "$time", "scheduledAt": "$time", "expiresAt": null, "dedupeKey": null,
+        "traceContext": null
     });
     for (name, value) in delivery.as_object().unwrap() {
         event[name] = value.clone();

@@ -31,6 +31,7 @@ mod malformed;
 mod malformed_fields;
 mod malformed_targets;
 mod openapi;
+mod progress;
 mod purge;
 mod raw;
 mod reach;
@@ -44,6 +45,7 @@ mod streams;
 mod tail;
 mod test_server;
 mod timeline;
+mod trace_context;
 mod trim;
 mod waiting_crowd;
 
@@ -175,6 +177,11 @@ macro_rules! every_case {
                 a_waiter_takes_a_batch;
             malformed: three_hundred_malformed_requests;
             openapi: every_documented_route_is_one, every_example_is_taken, the_pages_are_there_offline;
+            progress:
+                a_heartbeat_says_how_far_the_work_came,
+                progress_is_a_percentage_a_note_or_both,
+                an_ack_says_what_came_of_it,
+                results_are_bounded;
             reach:
                 what_a_key_does_not_reach_is_not_there,
                 a_scope_is_asked_for_on_streams_too,
@@ -217,6 +224,12 @@ macro_rules! every_case {
             timeline:
                 deliveries_are_listed_newest_first,
                 a_shared_event_has_a_timeline_in_each_queue;
+            trace_context:
+                every_publish_takes_its_trace_along,
+                what_is_no_trace_is_passed_over,
+                a_repetition_in_another_trace_is_the_same_request,
+                a_redriven_event_keeps_its_trace,
+                log_lines_name_the_trace;
             trim: a_stream_is_trimmed, a_shared_stream_may_let_consumed_entries_go;
             waiting_crowd: a_thousand_events_reach_a_thousand_of_five_thousand_claims;
         }

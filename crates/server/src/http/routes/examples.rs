@@ -16,8 +16,10 @@ pub(in crate::http) fn body(schema: &str) -> Option<&'static str> {
         "PublishBatchRequest" => r#"{"events": [{"payload": {"n": 1}}, {"payload": {"n": 2}}]}"#,
         "ClaimRequest" => r#"{"leaseSeconds": 60, "waitSeconds": 20, "consumerId": "worker-1"}"#,
         "ClaimBatchRequest" => r#"{"maxEvents": 16, "leaseSeconds": 60, "waitSeconds": 20}"#,
-        "HeartbeatRequest" => r#"{"leaseToken": "TOKEN", "leaseSeconds": 60}"#,
-        "AckRequest" => r#"{"leaseToken": "TOKEN"}"#,
+        "HeartbeatRequest" => {
+            r#"{"leaseToken": "TOKEN", "leaseSeconds": 60, "progress": {"percent": 40, "note": "page 2 of 5"}}"#
+        }
+        "AckRequest" => r#"{"leaseToken": "TOKEN", "result": {"delivered": 3}}"#,
         "NackRequest" => {
             r#"{"leaseToken": "TOKEN", "error": "the mail server is away", "retryDelaySeconds": 30}"#
         }

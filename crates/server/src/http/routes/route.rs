@@ -205,4 +205,9 @@ impl Route {
     pub(in crate::http) fn takes_idempotency_key(&self) -> bool {
         self.errors.contains(&ErrorCode::IdempotencyKeyReused)
     }
+
+    /// True where what the call makes carries the caller's trace.
+    pub(in crate::http) fn takes_trace(&self) -> bool {
+        matches!(self.body, Some("PublishRequest" | "PublishBatchRequest"))
+    }
 }
