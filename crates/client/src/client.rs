@@ -4,9 +4,10 @@
 //! for each kind of thing, and reading answers (`answer.rs`).
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use naven_api::IdempotencyKey;
+use naven_api::{IdempotencyKey, TraceContext};
 use reqwest::header::{AUTHORIZATION, ETAG, HeaderMap, HeaderValue, IF_MATCH};
 use reqwest::{Certificate, Method, RequestBuilder, Url};
 use serde::Serialize;
@@ -37,6 +38,8 @@ pub struct Client {
     http: reqwest::Client,
     base: Url,
     call_timeout: Duration,
+    /// Sent along with every call, so that clones share it.
+    trace: Option<Arc<TraceContext>>,
 }
 
 impl fmt::Debug for Client {
@@ -131,7 +134,7 @@ impl Client {
             http = http.tls_certs_only(roots);
         }
         let http = http.build().map_err(|error| setup(format!("no client can be made: {error}")))?;
-        Ok(Self { http, base, call_timeout: CALL_TIMEOUT })
+        Ok(Self { http, base, call_timeout: CALL_TIMEOUT, trace: None })
     }
 
     /// The same client with another limit on the time of one call (30 s by default). A claim adds its
@@ -139,6 +142,14 @@ impl Client {
     #[must_use]
     pub fn with_call_timeout(self, call_timeout: Duration) -> Self {
         Self { call_timeout, ..self }
+    }
+
+    /// The same client, sharing its connections, whose calls are part of this trace. What it publishes
+    /// carries the trace to its consumers (`trace_context` of the event that they claim), and the server's
+    /// log lines name it.
+    #[must_use]
+    pub fn with_trace(self, trace: TraceContext) -> Self {
+        Self { trace: Some(Arc::new(trace)), ..self }
     }
 
     /// Sends `call` and reads its reply.
@@ -181,6 +192,12 @@ impl Client {
         }
         if let Some(tag) = call.if_match {
             request = request.header(IF_MATCH, tag);
+        }
+        if let Some(trace) = &self.trace {
+            request = request.header("traceparent", trace.traceparent());
+            if let Some(state) = trace.tracestate() {
+                request = request.header("tracestate", state);
+            }
         }
         match &call.body {
             Some(body) => request.json(body),

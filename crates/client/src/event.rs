@@ -6,7 +6,7 @@
 use naven_api::envelope::List;
 use naven_api::event::{DeadReply, DeliveryReply, RedriveRequest, TimelineReply};
 use naven_api::operate::{CancelRequest, RescheduleRequest, RunNowRequest};
-use naven_api::{EntryId, EventId, Headers, IdempotencyKey, Payload, QueueId, Timestamp};
+use naven_api::{EntryId, EventId, Headers, IdempotencyKey, Payload, QueueId, Timestamp, TraceContext};
 use reqwest::Method;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -47,6 +47,8 @@ pub struct Event {
     pub expires_at: Option<Timestamp>,
     /// Its domain identity in its stream, where it has one.
     pub dedupe_key: Option<String>,
+    /// Where in its publisher's trace it was published, where the publisher gave one.
+    pub trace_context: Option<TraceContext>,
     /// True where a publish met an event of the same `dedupe_key`: this is that one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deduped: bool,

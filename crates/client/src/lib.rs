@@ -66,6 +66,7 @@ pub use naven_api::event::{
 pub use naven_api::event_list::TotalReply;
 pub use naven_api::key::{KeyCreateRequest, KeyDeletedReply, KeyPatchRequest, KeyReply, KeyRotateRequest};
 pub use naven_api::operate::RescheduleRequest;
+pub use naven_api::progress::ProgressReply;
 pub use naven_api::publish::PublishRequest;
 pub use naven_api::purge::PurgeRequest;
 pub use naven_api::queue::{
@@ -79,7 +80,8 @@ pub use naven_api::watch::{
     ChangeReply, ConsumerReply, ConsumersReply, PercentilesReply, StatsPoint, StatsReply,
 };
 pub use naven_api::{
-    Backoff, ConsumerId, DedupeKey, DelaySeconds, EntryId, ErrorCode, EventId, FieldFault, Headers,
-    IdempotencyKey, KeyId, LeaseSeconds, LeaseToken, OperationId, Payload, PayloadCondition, PayloadPath,
-    QueueId, QueueName, Scope, StartFrom, StreamName, Timestamp, WaitSeconds,
+    AckResult, Backoff, ConsumerId, DedupeKey, DelaySeconds, EntryId, ErrorCode, EventId, FieldFault,
+    Headers, IdempotencyKey, KeyId, LeaseSeconds, LeaseToken, NoteText, OperationId, Payload,
+    PayloadCondition, PayloadPath, Percent, Progress, QueueId, QueueName, Scope, StartFrom, StreamName,
+    Timestamp, TraceContext, WaitSeconds,
 };

@@ -8,7 +8,7 @@ use naven_api::lease_batch::{LeaseBatchReply, LeaseBatchRequest, LeaseItem, Leas
 use naven_api::settle::{
     AckReply, AckRequest, HeartbeatReply, HeartbeatRequest, NackMode, NackReply, NackRequest,
 };
-use naven_api::{DelaySeconds, ErrorText, EventId, LeaseSeconds, LeaseToken};
+use naven_api::{AckResult, DelaySeconds, ErrorText, EventId, LeaseSeconds, LeaseToken, Progress};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -57,7 +57,34 @@ impl Client {
         token: &LeaseToken,
         lease: Option<LeaseSeconds>,
     ) -> Result<HeartbeatReply, Error> {
-        let body = HeartbeatRequest { lease_token: token.clone(), lease_seconds: lease };
+        self.beat(event, token, lease, None).await
+    }
+
+    /// As [`heartbeat`](Self::heartbeat), and says how far the work came. It is shown as the delivery's
+    /// `progress` until the next delivery begins.
+    ///
+    /// Cancel safety: as there.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn heartbeat_with(
+        &self,
+        event: EventId,
+        token: &LeaseToken,
+        lease: Option<LeaseSeconds>,
+        progress: Progress,
+    ) -> Result<HeartbeatReply, Error> {
+        self.beat(event, token, lease, Some(progress)).await
+    }
+
+    async fn beat(
+        &self,
+        event: EventId,
+        token: &LeaseToken,
+        lease_seconds: Option<LeaseSeconds>,
+        progress: Option<Progress>,
+    ) -> Result<HeartbeatReply, Error> {
+        let body = HeartbeatRequest { lease_token: token.clone(), lease_seconds, progress };
         self.send(Call::post(&["events", &event.to_string(), "heartbeat"], body)).await
     }
 
@@ -69,7 +96,32 @@ impl Client {
     /// # Errors
     /// [`Error::is_lease_gone`] where the lease is over: the event was, or will be, delivered again.
     pub async fn ack(&self, event: EventId, token: &LeaseToken) -> Result<AckReply, Error> {
-        let body = AckRequest { lease_token: token.clone() };
+        self.finish(event, token, None).await
+    }
+
+    /// As [`ack`](Self::ack), and says what came of it: a JSON value, shown as the delivery's `result` for as
+    /// long as the done event is remembered. Of several acks with the same token the first one's stands.
+    ///
+    /// Cancel safety: as there.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn ack_with(
+        &self,
+        event: EventId,
+        token: &LeaseToken,
+        result: AckResult,
+    ) -> Result<AckReply, Error> {
+        self.finish(event, token, Some(result)).await
+    }
+
+    async fn finish(
+        &self,
+        event: EventId,
+        token: &LeaseToken,
+        result: Option<AckResult>,
+    ) -> Result<AckReply, Error> {
+        let body = AckRequest { lease_token: token.clone(), result };
         self.send(Call::post(&["events", &event.to_string(), "ack"], body)).await
     }
 
@@ -84,7 +136,23 @@ impl Client {
         &self,
         leases: &[(EventId, LeaseToken)],
     ) -> Result<Vec<Result<AckReply, Error>>, Error> {
-        let words = leases.iter().map(|(event, token)| (*event, AckRequest { lease_token: token.clone() }));
+        let word = |token: &LeaseToken| AckRequest { lease_token: token.clone(), result: None };
+        self.say_each("ack", leases.iter().map(|(event, token)| (*event, word(token)))).await
+    }
+
+    /// As [`ack_batch`](Self::ack_batch), with what came of each.
+    ///
+    /// Cancel safety: as there.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn ack_batch_with(
+        &self,
+        leases: &[(EventId, LeaseToken, AckResult)],
+    ) -> Result<Vec<Result<AckReply, Error>>, Error> {
+        let words = leases.iter().map(|(event, token, result)| {
+            (*event, AckRequest { lease_token: token.clone(), result: Some(result.clone()) })
+        });
         self.say_each("ack", words).await
     }
 
@@ -101,8 +169,28 @@ impl Client {
         leases: &[(EventId, LeaseToken)],
         lease: Option<LeaseSeconds>,
     ) -> Result<Vec<Result<HeartbeatReply, Error>>, Error> {
-        let word = |token: &LeaseToken| HeartbeatRequest { lease_token: token.clone(), lease_seconds: lease };
-        self.say_each("heartbeat", leases.iter().map(|(event, token)| (*event, word(token)))).await
+        let words = leases.iter().map(|(event, token)| {
+            (*event, HeartbeatRequest { lease_token: token.clone(), lease_seconds: lease, progress: None })
+        });
+        self.say_each("heartbeat", words).await
+    }
+
+    /// As [`heartbeat_batch`](Self::heartbeat_batch), with how far the work on each came.
+    ///
+    /// Cancel safety: as there.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn heartbeat_batch_with(
+        &self,
+        leases: &[(EventId, LeaseToken, Progress)],
+        lease: Option<LeaseSeconds>,
+    ) -> Result<Vec<Result<HeartbeatReply, Error>>, Error> {
+        let words = leases.iter().map(|(event, token, progress)| {
+            let progress = Some(progress.clone());
+            (*event, HeartbeatRequest { lease_token: token.clone(), lease_seconds: lease, progress })
+        });
+        self.say_each("heartbeat", words).await
     }
 
     /// Says that 1 to 500 events were not finished. Each is taken or refused by itself, and answered in

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use canned::{Canned, Reply, envelope};
 use naven_client::{
-    ClaimRequest, Client, Code, DelaySeconds, Error, ErrorCode, Headers, LeaseSeconds, LeaseToken, Nack,
-    NackMode, PublishRequest, QueueFields, QueuePatchRequest, RedriveRequest, Unfinished, WaitSeconds,
-    payload,
+    AckResult, ClaimRequest, Client, Code, DelaySeconds, Error, ErrorCode, Headers, LeaseSeconds, LeaseToken,
+    Nack, NackMode, Percent, Progress, PublishRequest, QueueFields, QueuePatchRequest, RedriveRequest,
+    TraceContext, Unfinished, WaitSeconds, payload,
 };
 
 const EVENT: &str = "evt_01kb7pn7zzzzzzzzzzzzzzzzzz";
@@ -276,4 +276,30 @@ async fn a_queue_is_paused_for_a_reason_and_an_event_redriven_with_its_attempts(
     client.redrive_as(EVENT.parse().unwrap(), &again).await.unwrap_err();
     let request = server.request().await;
     assert!(request.ends_with(r#"{"resetAttempts":false,"queue":"mail"}"#), "{request}");
+}
+
+#[tokio::test]
+async fn what_is_told_of_the_work_is_sent_as_it_is_written() {
+    let beaten = envelope(r#"{"leaseExpiresAt":null,"state":"done","cancelRequested":false}"#);
+    let acked = envelope(r#"{"state":"done","settledAt":null,"replayed":false}"#);
+    let (mut server, client) = client(vec![beaten, acked, envelope("null")]).await;
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let client = client.with_trace(TraceContext::of_headers(parent, ["a=1"]).expect("a trace"));
+    let (event, token) = (EVENT.parse().unwrap(), LeaseToken::new("t"));
+    let progress = Progress::of(Percent::try_from(40).unwrap()).with_note("page 2");
+    client.heartbeat_with(event, &token, None, progress).await.unwrap();
+    let request = server.request().await;
+    assert!(
+        request.ends_with(r#"{"leaseToken":"t","progress":{"percent":40,"note":"page 2"}}"#),
+        "{request}"
+    );
+    assert!(request.contains(&format!("traceparent: {parent}\r\n")), "{request}");
+    assert!(request.contains("tracestate: a=1\r\n"), "{request}");
+    let result = AckResult::parse(r#"{ "sum": 1.50 }"#).unwrap();
+    client.ack_with(event, &token, result).await.unwrap();
+    let request = server.request().await;
+    assert!(request.ends_with(r#"{"leaseToken":"t","result":{ "sum": 1.50 }}"#), "{request}");
+    let stateless = TraceContext::of_headers(parent, []).expect("a trace");
+    assert!(client.with_trace(stateless).claim("mail", &ClaimRequest::default()).await.unwrap().is_none());
+    assert!(!server.request().await.contains("tracestate"), "there is none");
 }

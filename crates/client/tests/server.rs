@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use naven_client::{
-    BulkAnswer, ClaimBatchRequest, ClaimReply, ClaimRequest, Client, DeadDiscardRequest, DeadFilterRequest,
-    DeadRedriveRequest, DelaySeconds, Entries, Error, ErrorCode, Events, Headers, LeaseSeconds, LeaseToken,
-    Nack, NackMode, PublishRequest, PurgeRequest, QueueCreateRequest, QueueFields, RescheduleRequest,
-    ResetRequest, StartFrom, StatsSpan, TailFilter, Tailed, Timestamp, Unfinished, WaitSeconds, Which,
-    payload,
+    AckResult, BulkAnswer, ClaimBatchRequest, ClaimReply, ClaimRequest, Client, DeadDiscardRequest,
+    DeadFilterRequest, DeadRedriveRequest, DelaySeconds, Entries, Error, ErrorCode, Events, Headers,
+    LeaseSeconds, LeaseToken, Nack, NackMode, Percent, Progress, PublishRequest, PurgeRequest,
+    QueueCreateRequest, QueueFields, RescheduleRequest, ResetRequest, StartFrom, StatsSpan, TailFilter,
+    Tailed, Timestamp, TraceContext, Unfinished, WaitSeconds, Which, payload,
 };
 use naven_server::auth::BearerKey;
 use naven_server::{Running, Server, ServerConfig, SystemClock, SystemRandom};
@@ -337,4 +337,33 @@ async fn a_queue_is_watched() {
     assert_eq!(refused.unwrap_err().code(), Some(ErrorCode::InvalidField));
     client.delete_queue("q", Unfinished::Bury).await.unwrap();
     assert_eq!(tail.next().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn what_publishers_and_holders_tell_comes_back() {
+    let (_running, client) = server().await;
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let trace = TraceContext::of_headers(parent, ["a=1"]).expect("a trace");
+    let traced = client.clone().with_trace(trace.clone());
+    assert_eq!(traced.publish("q", &event()).await.unwrap().trace_context, Some(trace.clone()));
+    let first = claim(&client).await;
+    assert_eq!(first.event.trace_context, Some(trace));
+    assert_eq!(client.publish("q", &event()).await.unwrap().trace_context, None);
+    let second = claim(&client).await;
+    let delivery = async |id| client.event(id).await.unwrap().deliveries.remove(0);
+    let (id, token) = (first.event.id, &first.lease_token);
+    let percent = |number| Progress::of(Percent::try_from(number).unwrap());
+    client.heartbeat_with(id, token, None, percent(40).with_note("page 2")).await.unwrap();
+    let said = delivery(id).await.progress.expect("it was said");
+    assert_eq!((said.percent, said.note.as_deref()), (Some(40), Some("page 2")));
+    let beats = [(id, token.clone(), percent(60))];
+    assert!(client.heartbeat_batch_with(&beats, None).await.unwrap()[0].is_ok());
+    let said = delivery(id).await.progress.expect("it was said");
+    assert_eq!((said.percent, said.note), (Some(60), None));
+    let result = AckResult::parse(r#"{ "sum": 1.50 }"#).unwrap();
+    client.ack_with(id, token, result.clone()).await.unwrap();
+    assert_eq!(delivery(id).await.result, Some(result.clone()));
+    let acks = [(second.event.id, second.lease_token.clone(), result.clone())];
+    assert!(client.ack_batch_with(&acks).await.unwrap()[0].is_ok());
+    assert_eq!(delivery(second.event.id).await.result, Some(result));
 }
