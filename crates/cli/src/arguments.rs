@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::audit_log::AuditLogArgs;
 use crate::backup::BackupArgs;
 use crate::claim::ClaimArgs;
+use crate::completions::CompletionsArgs;
 use crate::config::ConfigCommand;
 use crate::dead_letter::DeadLetterCommand;
 use crate::event::EventCommand;
@@ -82,6 +83,8 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Make a new data folder of what can be read in a damaged one, which stays as it is.
     Salvage(SalvageArgs),
+    /// Print what a shell needs to complete the verbs and flags of naven.
+    Completions(CompletionsArgs),
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod arguments;
 mod audit_log;
 mod backup;
 mod claim;
+mod completions;
 mod config;
 mod config_file;
 mod connection;
@@ -73,6 +74,7 @@ fn run(arguments: Arguments, matches: &ArgMatches) -> Result<(), Failure> {
             block_on(dev::run(settings))
         }
         Command::Config(command) => config::run(command, log, matches),
+        Command::Completions(args) => completions::run(&args),
         Command::Smoke(args) => as_client(log, smoke::run(args)),
         Command::Key(command) => as_client(log, key::run(command)),
         Command::AuditLog(args) => as_client(log, audit_log::run(args)),

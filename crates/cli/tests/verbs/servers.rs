@@ -37,6 +37,25 @@ fn servers_say_that_they_are_ready_or_why_not() {
 }
 
 #[test]
+fn shells_are_told_all_verbs() {
+    let scene = Scene::start();
+    let mut completions = Verb::new(&scene, "completions");
+    for shell in ["bash", "zsh", "fish"] {
+        let script = scene.run(&["completions", shell], "");
+        for word in ["dead-letter", "--backoff-factor", "timeline"] {
+            // One shell writes a flag without its hyphens.
+            assert!(script.stdout.contains(word.trim_start_matches('-')), "{shell}: {word}");
+        }
+        let first = script.stdout.lines().next().unwrap_or_default().to_owned();
+        let said = Ended { stdout: format!("{first}\n(and so on)"), ..script };
+        completions.note(&format!("naven completions {shell}"), &said);
+    }
+    completions.run(&["sh"]);
+    completions.run(&[]);
+    completions.check();
+}
+
+#[test]
 fn the_guarantees_are_proved() {
     let scene = Scene::start();
     let mut smoke = Verb::new(&scene, "smoke");
