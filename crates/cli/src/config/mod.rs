@@ -1,6 +1,6 @@
 //! `naven config`: what a server is told, and what it can be told.
 //!
-//! [`setting`] knows all settings, of which [`reference`] is the list for people; [`shown`] is what a server
+//! [`setting`] knows all settings, of which [`mod@reference`] is the list for people; [`shown`] is what a server
 //! would make of them here; [`command`] is the command.
 
 mod command;
