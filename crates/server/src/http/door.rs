@@ -35,6 +35,7 @@ use super::host::HostRule;
 use super::problem::{self, Problem};
 use super::rate::{self, Tally};
 use super::router::router;
+use super::shown_path::shown_path;
 use super::{compress, cors, trace};
 use crate::access::Access;
 use crate::failure::Failure;
@@ -99,7 +100,7 @@ impl HttpDoor {
     async fn answer_plainly(self, mut request: Request<Body>) -> Response<Body> {
         let began = self.node.clock.monotonic_ms();
         let id = request_id(&request).unwrap_or_else(|| self.new_request_id());
-        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let (method, path) = (request.method().clone(), shown_path(request.uri().path()));
         let tally = Tally::default();
         request.extensions_mut().insert(tally.clone());
         request.extensions_mut().insert(RequestId(id.clone()));

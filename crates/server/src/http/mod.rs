@@ -40,6 +40,7 @@ mod router;
 mod routes;
 mod settle;
 mod shown;
+mod shown_path;
 mod stats;
 mod stream;
 mod stream_shown;

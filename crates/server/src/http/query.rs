@@ -21,7 +21,8 @@ fn pairs(query: &str) -> impl Iterator<Item = (String, String)> + '_ {
     })
 }
 
-fn decoded(text: &str) -> String {
+/// The text without its escapes. What is not UTF-8 then becomes U+FFFD.
+pub(super) fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {
