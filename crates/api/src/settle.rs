@@ -130,7 +130,8 @@ impl NackRequest {
         });
         let retry_delay_seconds = delay.and_then(|seconds| DelaySeconds::try_from(seconds).ok());
         let mode = object.optional("mode", Rule::new("one of fail, fatal, release"), |text| {
-            serde_json::from_str::<NackMode>(text).ok()
+            // A word alone: the library would take an object that is named by it too.
+            serde_json::from_str::<NackMode>(text).ok().filter(|_| text.starts_with('"'))
         });
         let mode = mode.unwrap_or_default();
         if retry_delay_seconds.is_some() && mode != NackMode::Fail {

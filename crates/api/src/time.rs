@@ -74,7 +74,13 @@ fn has_rfc3339_shape(text: &str) -> bool {
     }
     match &bytes[at..] {
         b"Z" | b"z" => true,
-        offset => offset.len() == 6 && matches!(offset[0], b'+' | b'-') && shape(at + 1, b"dd:dd"),
+        offset => {
+            offset.len() == 6
+                && matches!(offset[0], b'+' | b'-')
+                && shape(at + 1, b"dd:dd")
+                && &offset[1..3] <= b"23"
+                && &offset[4..] <= b"59"
+        }
     }
 }
 
