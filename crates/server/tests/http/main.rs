@@ -25,6 +25,7 @@ mod field_cases;
 mod idempotency;
 mod keys;
 mod lease_batch;
+mod lease_states;
 mod lease_table;
 mod long_poll;
 mod malformed;
