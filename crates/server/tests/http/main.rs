@@ -30,6 +30,10 @@ mod lease_table;
 mod long_poll;
 mod malformed;
 mod malformed_fields;
+mod malformed_kinds;
+mod malformed_play;
+mod malformed_rows;
+mod malformed_shapes;
 mod malformed_targets;
 mod openapi;
 mod progress;
@@ -177,6 +181,7 @@ macro_rules! every_case {
                 too_many_waiters_are_refused,
                 a_waiter_takes_a_batch;
             malformed: three_hundred_malformed_requests;
+            malformed_play: two_thousand_malformed_requests;
             openapi: every_documented_route_is_one, every_example_is_taken, the_pages_are_there_offline;
             progress:
                 a_heartbeat_says_how_far_the_work_came,
