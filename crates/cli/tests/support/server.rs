@@ -14,6 +14,7 @@ use tempfile::TempDir;
 
 use super::ended::{Ended, naven, run};
 use super::http::Http;
+use super::secrets::assert_no_secret;
 
 /// Longest time until a server is ready or has ended: far above what it takes, for crowded machines.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -324,7 +325,16 @@ impl Naven {
         for thread in self.readers.drain(..).chain([watch]) {
             thread.join().expect("a reader or the watch does not panic");
         }
+        self.assert_it_told_no_secret();
         Ended { code: status.code(), stdout: self.stdout(), stderr: self.stderr() }
+    }
+
+    /// Whatever a test does with its server: no secret is in its output. `dev` shows its key on purpose.
+    fn assert_it_told_no_secret(&self) {
+        if self.start.command != "dev" {
+            assert_no_secret("stderr", &self.stderr());
+            assert_no_secret("stdout", &self.stdout());
+        }
     }
 }
 
@@ -333,5 +343,9 @@ impl Drop for Naven {
         // One that has ended already needs no killing.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        // A second panic would end the process and hide the first.
+        if !std::thread::panicking() {
+            self.assert_it_told_no_secret();
+        }
     }
 }
