@@ -17,8 +17,8 @@ use crate::read::Read;
 mod manage;
 mod operation;
 pub use manage::{AdminOp, DeleteOp, From, GroupOp, Reading};
-pub(crate) use operation::QUEUE_GONE;
 pub use operation::{Bulk, OperationKind, OperationOp, OperationState, OperationView, PurgeFilter};
+pub(crate) use operation::{MOVE_CHUNK_ROWS, QUEUE_GONE, TARGET_GONE};
 
 /// Ops applied at one point of the order, durable as a whole.
 #[derive(Debug, Clone, PartialEq)]

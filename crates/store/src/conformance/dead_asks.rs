@@ -33,6 +33,17 @@ pub enum DeadAsk {
         /// True where attempts begin anew.
         reset_attempts: bool,
     },
+    /// Move one to another queue.
+    Move {
+        /// Which event.
+        event: Pick,
+        /// In which queue; none: in its only one.
+        queue: Option<Pick>,
+        /// Where to.
+        target: Pick,
+    },
+    /// Move those that a filter lets in.
+    MoveMany(Pick, u8, Pick),
     /// Throw away what waits in a queue, by the number of what is meant.
     Purge(Pick, u8),
     /// End one.
@@ -62,6 +73,8 @@ pub enum DeadLook {
 pub(super) fn ask(random: &SeededRandom) -> DeadAsk {
     let pick = || random.next_u64() as Pick;
     match random.below(8) {
+        0 => DeadAsk::Move { event: pick(), queue: random.once_in(2).then(pick), target: pick() },
+        1 if random.once_in(2) => DeadAsk::MoveMany(pick(), random.below(8) as u8, pick()),
         0..3 => DeadAsk::Discard { event: pick(), queue: pick() },
         3 if random.once_in(2) => DeadAsk::Cancel(pick()),
         3 | 4 => DeadAsk::Purge(pick(), random.below(8) as u8),
@@ -128,6 +141,15 @@ impl Known {
                 let filter = filter(by);
                 let bulk =
                     if redrive { Bulk::Redrive { filter, reset_attempts } } else { Bulk::Discard { filter } };
+                OpKind::Operation(OperationOp::Start { queue: self.queue(queue), bulk })
+            }
+            DeadAsk::Move { event, queue, target } => OpKind::Admin(AdminOp::MoveDead {
+                event: self.event(event),
+                queue: queue.map(|queue| self.queue(queue)),
+                target: self.queue(target),
+            }),
+            DeadAsk::MoveMany(queue, by, target) => {
+                let bulk = Bulk::Move { filter: filter(by), target: self.queue(target) };
                 OpKind::Operation(OperationOp::Start { queue: self.queue(queue), bulk })
             }
             DeadAsk::Purge(queue, by) => {

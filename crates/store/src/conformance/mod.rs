@@ -44,6 +44,8 @@ pub mod keeping;
 #[allow(missing_docs)]
 pub mod leases;
 #[allow(missing_docs)]
+pub mod moving;
+#[allow(missing_docs)]
 pub mod operations;
 #[allow(missing_docs)]
 pub mod order;

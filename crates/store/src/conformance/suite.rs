@@ -215,6 +215,14 @@ macro_rules! conformance {
                 an_operation_that_is_over_is_shown_for_its_time
                 an_operation_that_is_undone_never_began
             }
+            moving {
+                a_dead_letter_s_content_is_a_new_event_of_the_target
+                what_is_not_dead_or_has_nowhere_to_go_stays
+                what_a_deleted_queue_left_goes_on_elsewhere
+                what_waits_for_other_queues_too_stays_where_it_is
+                many_are_moved_by_an_operation
+                an_operation_whose_target_is_deleted_has_failed
+            }
             order {
                 a_published_event_comes_back_as_it_was_sent
                 events_come_in_the_order_in_which_they_were_published

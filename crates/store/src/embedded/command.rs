@@ -173,6 +173,15 @@ pub(crate) enum Command {
         /// Why.
         reason: DeadReason,
     },
+    /// A dead delivery ends, and a new event of its content goes to another queue.
+    MoveDead {
+        /// Which event.
+        event: EventId,
+        /// In which queue.
+        queue: Option<QueueRef>,
+        /// Where to.
+        target: QueueRef,
+    },
     /// A dead delivery is forgotten.
     Discard {
         /// Which event.
@@ -304,7 +313,7 @@ impl Command {
             Self::ClaimAs { .. } | Self::DeleteConsumer { .. } => true,
             Self::DeleteEntries { .. } | Self::Redrive { .. } | Self::Bury { .. } => true,
             Self::Discard { .. } | Self::StartOperation { .. } | Self::CancelOperation { .. } => true,
-            Self::Reschedule { .. } | Self::RunNow { .. } => true,
+            Self::Reschedule { .. } | Self::RunNow { .. } | Self::MoveDead { .. } => true,
             Self::Cancel { .. } | Self::PutKey { .. } | Self::DeleteKey { .. } => true,
         }
     }

@@ -86,6 +86,11 @@ impl Preparer<'_> {
                 Command::PutKey { record: Box::new(record), over }
             }
             OpKind::Admin(AdminOp::DeleteKey { key, revision }) => Command::DeleteKey { key, revision },
+            // It publishes.
+            OpKind::Admin(AdminOp::MoveDead { .. }) if self.full => Command::Refused(OpError::Full),
+            OpKind::Admin(AdminOp::MoveDead { event, queue, target }) => {
+                Command::MoveDead { event, queue, target }
+            }
             OpKind::Admin(AdminOp::Discard { event, queue }) => Command::Discard { event, queue },
             OpKind::Operation(OperationOp::Start { queue, bulk }) => {
                 let id = OperationId::from_bits(uuid_v7_bits(wall.as_ms(), self.random.draw_u128()));

@@ -16,9 +16,10 @@ mod operators;
 mod words;
 use managed::{get_managed, put_managed};
 use words::{
-    get_append, get_claimant, get_lease, get_queue, get_said, get_slot, put_append, put_claimant, put_queue,
-    put_said, put_slot, put_text, put_u32,
+    get_append, get_claimant, get_lease, get_said, get_slot, put_append, put_claimant, put_said, put_slot,
+    put_text, put_u32,
 };
+pub(crate) use words::{get_queue, put_queue};
 
 /// Appends `txn`. Reads and refusals change nothing and leave no trace.
 pub(crate) fn encode(txn: &Recorded) -> Vec<u8> {
@@ -55,7 +56,9 @@ fn put_command(enc: &mut Enc, command: &Command) {
         Command::Redrive { .. } | Command::Bury { .. } | Command::Discard { .. } | Command::Cancel { .. } => {
             operators::put(enc, command)
         }
-        Command::Reschedule { .. } | Command::RunNow { .. } => operators::put(enc, command),
+        Command::Reschedule { .. } | Command::RunNow { .. } | Command::MoveDead { .. } => {
+            operators::put(enc, command)
+        }
         Command::StartOperation { .. } | Command::CancelOperation { .. } => operators::put(enc, command),
         Command::Tend { rows } => {
             enc.u8(12).u64(*rows);
@@ -143,14 +146,16 @@ mod tests {
     use crate::embedded::command::{Claimant, Said};
     use crate::txn::{Append, Body, Due, Form, StreamRef, Target};
     #[test]
-    fn another_due_time_comes_back_from_its_bytes() {
+    fn what_operators_do_to_one_event_comes_back_from_its_bytes() {
         let event = EventId::from_bits(7);
         let at = Due::At(Timestamp::from_ms(-5));
         for due in [None, Some(Due::Now), Some(at)] {
             for max_attempts in [None, Some(None), Some(Some(3))] {
                 let queue = max_attempts.map(|_| QueueRef::Name("q".to_owned()));
                 let now = Command::RunNow { event, queue: queue.clone() };
-                let commands = vec![Command::Reschedule { event, queue, due, max_attempts }, now];
+                let target = QueueRef::Name("t".to_owned());
+                let moved = Command::MoveDead { event, queue: queue.clone(), target };
+                let commands = vec![Command::Reschedule { event, queue, due, max_attempts }, now, moved];
                 let txn = Recorded { commands, all_or_nothing: false };
                 assert_eq!(decode(encode(&txn).into()), Some(txn));
             }

@@ -16,6 +16,7 @@ mod group;
 mod keep;
 mod keys;
 mod leave;
+mod move_dead;
 mod once;
 mod operation;
 mod publish;

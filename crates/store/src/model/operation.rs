@@ -13,7 +13,9 @@ use super::world::{Answer, World};
 use crate::queue::QueueRef;
 use crate::read::{Cursor, Page};
 use crate::reply::{OpError, OpReply, Refused};
-use crate::txn::{Bulk, OperationOp, OperationState, OperationView, QUEUE_GONE};
+use crate::txn::{
+    Bulk, MOVE_CHUNK_ROWS, OperationOp, OperationState, OperationView, QUEUE_GONE, TARGET_GONE,
+};
 
 #[derive(Debug, Clone)]
 pub(super) struct Operation {
@@ -50,6 +52,16 @@ impl World {
 
     fn start_operation(&mut self, queue: &QueueRef, bulk: &Bulk, draw: u128, now: Now) -> Answer {
         let at = self.open(queue)?;
+        let bulk = match bulk {
+            Bulk::Move { filter, target } => {
+                let (target, filter) = (self.open(target)?, filter.clone());
+                match target == at {
+                    true => Bulk::Redrive { filter, reset_attempts: true },
+                    false => Bulk::Move { filter, target: QueueRef::Id(self.queues[target].id) },
+                }
+            }
+            other => other.clone(),
+        };
         let kind = bulk.kind();
         let is_under_way = |one: &Operation| !one.view.state.is_over();
         if self.operations.iter().any(|one| one.queue == at && one.view.kind == kind && is_under_way(one)) {
@@ -80,7 +92,7 @@ impl World {
         self.operations.push(Operation {
             view: view.clone(),
             queue: at,
-            bulk: bulk.clone(),
+            bulk,
             upto: dead.last().map_or(nothing, |(key, ..)| *key),
             meant: dead.into_iter().map(|(_, event, delivery)| (event, delivery)).collect(),
             next: (Timestamp::from_ms(from), 0),
@@ -99,7 +111,14 @@ impl World {
             self.operations[at].view.end(OperationState::Failed, Some(QUEUE_GONE), now.wall);
             return 1;
         }
-        let chunk = most.min(OPERATION_CHUNK_ROWS as usize);
+        let mut chunk = most.min(OPERATION_CHUNK_ROWS as usize);
+        if let Bulk::Move { target, .. } = &one.bulk {
+            if self.open(target).is_err() {
+                self.operations[at].view.end(OperationState::Failed, Some(TARGET_GONE), now.wall);
+                return 1;
+            }
+            chunk = chunk.min(MOVE_CHUNK_ROWS as usize);
+        }
         if let Bulk::Purge(filter) = one.bulk.clone() {
             let (looked_at, is_over) = self.run_purge(&mut one, &filter, chunk, now);
             if is_over {
@@ -136,11 +155,15 @@ impl World {
             Bulk::Redrive { filter, reset_attempts } => {
                 (filter, Step::Redrive { reset_attempts: *reset_attempts })
             }
-            Bulk::Discard { filter } => (filter, Step::Discard),
+            Bulk::Discard { filter } | Bulk::Move { filter, .. } => (filter, Step::Discard),
             Bulk::Purge(_) => return,
         };
         if !filter.takes(reason, error.as_deref()) {
             return;
+        }
+        if let Bulk::Move { target, .. } = one.bulk.clone() {
+            let found = self.find(event).expect("it is dead, so it is there");
+            return one.view.count(self.move_on(one.queue, found, &target, now).is_ok());
         }
         let found = self.find(event).expect("it is dead, so it is there");
         let next = delivery.apply(&step, now, &self.queues[one.queue].policy(&self.events[found]));
@@ -151,7 +174,9 @@ impl World {
                     self.tell(one.queue, found, Some(delivery), &next, now);
                     self.save(one.queue, found, next);
                 }
-                Bulk::Discard { .. } | Bulk::Purge(_) => self.put_away(one.queue, found, next),
+                Bulk::Discard { .. } | Bulk::Move { .. } | Bulk::Purge(_) => {
+                    self.put_away(one.queue, found, next)
+                }
             }
         }
         one.view.count(was_done);

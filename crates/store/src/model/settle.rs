@@ -134,6 +134,9 @@ impl World {
                 (*event, queue, Step::Redrive { reset_attempts: *reset })
             }
             AdminOp::Bury { event, queue, reason } => (*event, queue, Step::Bury(*reason)),
+            AdminOp::MoveDead { event, queue, target } => {
+                return self.move_dead(*event, queue.as_ref(), target, now);
+            }
             AdminOp::Discard { event, queue } => return self.discard(*event, queue, now),
             AdminOp::Cancel { event, queue, reason } => {
                 return self.cancel(*event, queue.as_ref(), reason.as_ref(), now);

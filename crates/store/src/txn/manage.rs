@@ -121,6 +121,16 @@ pub enum AdminOp {
         /// True where the attempts start again at none.
         reset_attempts: bool,
     },
+    /// A dead delivery ends, and a new event of its content goes to another queue alone, due now. Into its own
+    /// queue it is a new round of the same event.
+    MoveDead {
+        /// Which event.
+        event: EventId,
+        /// In which queue, which may be a deleted one; needed where the event is in several.
+        queue: Option<QueueRef>,
+        /// Where to.
+        target: QueueRef,
+    },
     /// A dead delivery is forgotten.
     Discard {
         /// Which event.

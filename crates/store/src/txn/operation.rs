@@ -43,6 +43,13 @@ pub enum Bulk {
         /// Which.
         filter: DeadFilter,
     },
+    /// Dead letters end, and new events of their content go to another queue alone.
+    Move {
+        /// Which.
+        filter: DeadFilter,
+        /// Where to.
+        target: QueueRef,
+    },
     /// What waits, or is dead, is thrown away.
     Purge(PurgeFilter),
 }
@@ -76,7 +83,7 @@ impl Bulk {
     /// Its kind.
     pub fn kind(&self) -> OperationKind {
         match self {
-            Self::Redrive { .. } => OperationKind::Redrive,
+            Self::Redrive { .. } | Self::Move { .. } => OperationKind::Redrive,
             Self::Discard { .. } => OperationKind::Discard,
             Self::Purge(_) => OperationKind::Purge,
         }
@@ -85,7 +92,9 @@ impl Bulk {
     /// When those died that it means, where it means dead ones: from the first instant on, before the second.
     pub(crate) fn died(&self) -> (i64, i64) {
         match self {
-            Self::Redrive { filter, .. } | Self::Discard { filter } => filter.died(),
+            Self::Redrive { filter, .. } | Self::Discard { filter } | Self::Move { filter, .. } => {
+                filter.died()
+            }
             Self::Purge(_) => (i64::MIN, i64::MAX),
         }
     }
@@ -93,7 +102,7 @@ impl Bulk {
     /// How many it means, where a queue's counts tell that.
     pub(crate) fn counted(&self, counts: &Counts) -> Option<u64> {
         match self {
-            Self::Redrive { filter, .. } | Self::Discard { filter } => {
+            Self::Redrive { filter, .. } | Self::Discard { filter } | Self::Move { filter, .. } => {
                 filter.takes_all().then(|| counts.of(View::Dead))
             }
             Self::Purge(filter) => filter.counted(counts),
@@ -167,6 +176,12 @@ impl OperationState {
 
 /// What an operation on a queue that was deleted says.
 pub(crate) const QUEUE_GONE: &str = "the queue was deleted";
+
+/// Most dead letters that one step moves: each is written anew, with its payload.
+pub(crate) const MOVE_CHUNK_ROWS: u32 = 50;
+
+/// What an operation says whose events have nowhere to go any more.
+pub(crate) const TARGET_GONE: &str = "the queue that its events were to go to was deleted";
 
 /// An operation from outside.
 #[derive(Debug, Clone, PartialEq, Eq)]

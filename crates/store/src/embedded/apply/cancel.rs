@@ -95,7 +95,7 @@ impl<T: Tables> Context<'_, T> {
 
     /// An event that waits for its time gets the number under which its outcome is remembered. Its place
     /// is one that nobody will ever see: from now on it is the one queue's own.
-    fn number_unseen(&mut self, found: &mut Found, no: QueueNo, progress: &mut Progress) {
+    pub(super) fn number_unseen(&mut self, found: &mut Found, no: QueueNo, progress: &mut Progress) {
         let row = &mut found.row;
         self.tables.delete(Table::Waiting, &key::at_wall(found.stream.0, row.due, found.arrival));
         let mut head = self.head(found.stream);

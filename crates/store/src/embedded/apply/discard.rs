@@ -9,7 +9,7 @@ use naven_core::{Delivery, Refusal, Step};
 use super::context::{Context, Found};
 use super::dealing::Dealing;
 use crate::embedded::rows::delivery;
-use crate::embedded::rows::key::{self, QueueNo};
+use crate::embedded::rows::key::{self, EntryNo, QueueNo};
 use crate::embedded::rows::queue::QueueRow;
 use crate::embedded::tables::{Table, Tables};
 use crate::queue::QueueRef;
@@ -40,11 +40,16 @@ impl<T: Tables> Context<'_, T> {
         let mut progress = self.progress(no);
         self.forget(no, (n, found.arrival), before, &mut progress);
         self.put_progress(no, &progress);
+        self.remember(found, (no, n), &after);
+        Ok(after)
+    }
+
+    /// Keeps what judges late calls on one that was put away, and lets its event go.
+    pub(super) fn remember(&mut self, found: &Found, (no, n): (QueueNo, EntryNo), after: &Delivery) {
         let over = after.over_at.unwrap_or_default();
-        let row = delivery::encode(found.arrival, &after);
+        let row = delivery::encode(found.arrival, after);
         self.tables.put(Table::Outcome, &key::counted(no.0, n.0), row);
         self.tables.put(Table::Over, &key::at_wall(no.0, over, found.arrival), Bytes::new());
         self.release_event(found.stream, found.arrival, found.row.clone());
-        Ok(after)
     }
 }

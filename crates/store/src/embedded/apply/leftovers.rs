@@ -116,7 +116,7 @@ impl Play {
     }
 
     fn command(&mut self) -> Command {
-        match self.below(30) {
+        match self.below(31) {
             0 | 1 => self.create(),
             2..9 => self.append(),
             9..14 => {
@@ -133,7 +133,8 @@ impl Play {
             }
             24 => {
                 let filter = DeadFilter::default();
-                let bulk = match self.below(4) {
+                let bulk = match self.below(5) {
+                    3 => Bulk::Move { filter, target: self.queue() },
                     2 => {
                         let older_than = (self.below(2) == 0).then_some(self.now.wall);
                         let all = [View::Scheduled, View::Ready, View::Retrying, View::Dead];
@@ -177,6 +178,10 @@ impl Play {
                 let queue = (self.below(2) == 0).then(|| self.queue());
                 let due = Some(Due::At(self.now.wall.plus_ms(self.below(9_000) as i64 - 1_000)));
                 Command::Reschedule { event: self.events[at], queue, due, max_attempts: None }
+            }
+            30 if !self.events.is_empty() => {
+                let at = self.below(self.events.len() as u64) as usize;
+                Command::MoveDead { event: self.events[at], queue: None, target: self.queue() }
             }
             29 if !self.events.is_empty() => {
                 let at = self.below(self.events.len() as u64) as usize;

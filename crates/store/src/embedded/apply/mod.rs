@@ -24,6 +24,7 @@ mod keys;
 mod leave;
 #[cfg(test)]
 mod leftovers;
+mod move_dead;
 mod moves;
 mod once;
 mod operation;

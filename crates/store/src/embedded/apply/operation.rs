@@ -14,6 +14,7 @@ use naven_api::limits::{OPERATION_CHUNK_ROWS, OPERATION_SECONDS, OPERATIONS_KEPT
 use naven_core::Step;
 
 use super::context::{Context, Found, READABLE};
+use super::dealing::Dealing;
 use super::purging::mark;
 use super::read::DeadAt;
 use crate::embedded::rows::key::{self, Arrival, QueueNo};
@@ -23,7 +24,7 @@ use crate::embedded::tables::{Order, Table, Tables};
 use crate::queue::QueueRef;
 use crate::read::{Cursor, Page};
 use crate::reply::{OpError, OpReply, Refused};
-use crate::txn::{Bulk, OperationState, OperationView, QUEUE_GONE};
+use crate::txn::{Bulk, MOVE_CHUNK_ROWS, OperationState, OperationView, QUEUE_GONE, TARGET_GONE};
 
 impl<T: Tables> Context<'_, T> {
     /// Begins an operation. It means what is dead at this point of the order, and nothing that dies later.
@@ -34,6 +35,7 @@ impl<T: Tables> Context<'_, T> {
         bulk: &Bulk,
     ) -> Result<OpReply, OpError> {
         let (no, queue) = self.open_queue(queue)?;
+        let bulk = &self.resolved(no, bulk)?;
         let kind = bulk.kind();
         if self.tables.get(Table::Running, &operation::running(no, kind)).is_some() {
             return Err(Refused::OperationRunning.into());
@@ -72,6 +74,19 @@ impl<T: Tables> Context<'_, T> {
         Ok(OpReply::Operation(Box::new(view)))
     }
 
+    /// What is to be done, with a target that is found whatever it is called later. To move something into its own
+    /// queue is a new round.
+    fn resolved(&self, no: QueueNo, bulk: &Bulk) -> Result<Bulk, OpError> {
+        let Bulk::Move { filter, target } = bulk else { return Ok(bulk.clone()) };
+        let (to, target) = self.open_queue(target)?;
+        let filter = filter.clone();
+        Ok(if to == no {
+            Bulk::Redrive { filter, reset_attempts: true }
+        } else {
+            Bulk::Move { filter, target: QueueRef::Id(target.id) }
+        })
+    }
+
     /// Ends an operation where it stands.
     pub(super) fn cancel_operation(&mut self, id: OperationId) -> Result<OpReply, OpError> {
         let mut row = self.operation(id).ok_or(Refused::OperationNotFound)?;
@@ -100,7 +115,15 @@ impl<T: Tables> Context<'_, T> {
             self.end_operation(&mut row, OperationState::Failed, Some(QUEUE_GONE));
             return 1;
         };
-        let chunk = most.min(u64::from(OPERATION_CHUNK_ROWS)) as usize;
+        let mut bound = OPERATION_CHUNK_ROWS;
+        if let Bulk::Move { target, .. } = &row.bulk {
+            if self.open_queue(target).is_err() {
+                self.end_operation(&mut row, OperationState::Failed, Some(TARGET_GONE));
+                return 1;
+            }
+            bound = MOVE_CHUNK_ROWS;
+        }
+        let chunk = most.min(u64::from(bound)) as usize;
         if let Bulk::Purge(filter) = row.bulk.clone() {
             let (looked_at, is_over) = self.run_purge(&mut row, (no, &queue), &filter, chunk);
             self.came_on(&mut row, is_over);
@@ -175,18 +198,24 @@ impl<T: Tables> Context<'_, T> {
 
     fn operate_on(&mut self, row: &mut OperationRow, (no, queue): (QueueNo, &QueueRow), at: DeadAt) {
         let died = self.died((no, queue), at);
-        let (Bulk::Redrive { filter, .. } | Bulk::Discard { filter }) = &row.bulk else { return };
+        let filter = match &row.bulk {
+            Bulk::Redrive { filter, .. } | Bulk::Discard { filter } | Bulk::Move { filter, .. } => filter,
+            Bulk::Purge(_) => return,
+        };
         if !filter.takes(died.reason, died.error()) {
             return;
         }
         let arrival = at.1;
         let found = Found { stream: queue.stream, arrival, row: self.pointed_body(queue.stream, arrival) };
-        let was_done = match row.bulk {
+        let was_done = match &row.bulk {
             Bulk::Redrive { reset_attempts, .. } => {
-                let step = Step::Redrive { reset_attempts };
+                let step = Step::Redrive { reset_attempts: *reset_attempts };
                 self.change(&found, (no, queue), &died.delivery, &step).is_ok()
             }
             Bulk::Discard { .. } => self.put_away(&found, (no, queue), &died.delivery).is_ok(),
+            Bulk::Move { target, .. } => {
+                self.move_on(found, (no, queue), Dealing::Live(died.delivery), target).is_ok()
+            }
             Bulk::Purge(_) => false,
         };
         row.view.count(was_done);

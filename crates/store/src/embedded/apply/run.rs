@@ -120,6 +120,7 @@ impl<T: Tables> Context<'_, T> {
                 self.redrive(*event, queue.as_ref(), *reset_attempts)
             }
             Command::Bury { event, queue, reason } => self.bury(*event, queue.as_ref(), *reason),
+            Command::MoveDead { event, queue, target } => self.move_dead(*event, queue.as_ref(), target),
             Command::Discard { event, queue } => self.discard(*event, queue),
             Command::StartOperation { id, queue, bulk } => self.start_operation(*id, queue, bulk),
             Command::CancelOperation { id } => self.cancel_operation(*id),

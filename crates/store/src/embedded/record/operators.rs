@@ -36,6 +36,9 @@ pub(super) fn put(enc: &mut Enc, command: &Command) {
             put_queue(enc.u8(31).u128(id.bits()), queue);
             put_bulk(enc, bulk);
         }
+        Command::MoveDead { event, queue, target } => {
+            put_queue(enc.u8(33).u128(event.bits()).option(queue.as_ref(), put_queue), target);
+        }
         Command::CancelOperation { id } => {
             enc.u8(32).u128(id.bits());
         }
@@ -73,6 +76,11 @@ pub(super) fn get(number: u8, dec: &mut Dec) -> Option<Command> {
             id: OperationId::from_bits(dec.u128()?),
             queue: get_queue(dec)?,
             bulk: get_bulk(dec)?,
+        },
+        33 => Command::MoveDead {
+            event: EventId::from_bits(dec.u128()?),
+            queue: dec.option(get_queue)?,
+            target: get_queue(dec)?,
         },
         32 => Command::CancelOperation { id: OperationId::from_bits(dec.u128()?) },
         _ => return None,

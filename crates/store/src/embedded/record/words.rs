@@ -196,14 +196,16 @@ pub(super) fn get_lease(dec: &mut Dec) -> Option<LeaseSeconds> {
     LeaseSeconds::try_from(dec.u32()?).ok()
 }
 
-pub(super) fn put_queue(enc: &mut Enc, queue: &QueueRef) {
+/// Appends a queue as it is named.
+pub(crate) fn put_queue(enc: &mut Enc, queue: &QueueRef) {
     match queue {
         QueueRef::Id(id) => enc.u8(0).u128(id.bits()),
         QueueRef::Name(name) => enc.u8(1).text(name),
     };
 }
 
-pub(super) fn get_queue(dec: &mut Dec) -> Option<QueueRef> {
+/// Reads a queue as it is named.
+pub(crate) fn get_queue(dec: &mut Dec) -> Option<QueueRef> {
     match dec.u8()? {
         0 => Some(QueueRef::Id(QueueId::from_bits(dec.u128()?))),
         1 => Some(QueueRef::Name(dec.text()?)),

@@ -9,6 +9,7 @@ use naven_core::{DeadReason, View};
 use super::codec::{Dec, Enc};
 use super::delivery::reason_number;
 use super::key::{Arrival, QueueNo};
+use crate::embedded::record::{get_queue, put_queue};
 use crate::read::DeadFilter;
 use crate::txn::{Bulk, OperationKind, OperationState, OperationView, PurgeFilter};
 
@@ -128,6 +129,10 @@ pub(crate) fn put_bulk(enc: &mut Enc, bulk: &Bulk) {
             put_filter(enc.u8(0).flag(*reset_attempts), filter);
         }
         Bulk::Discard { filter } => put_filter(enc.u8(1), filter),
+        Bulk::Move { filter, target } => {
+            put_filter(enc.u8(3), filter);
+            put_queue(enc, target);
+        }
         Bulk::Purge(filter) => {
             let states: Vec<View> = filter.states.iter().copied().collect();
             enc.u8(2).list(&states, |enc, view| {
@@ -148,6 +153,7 @@ pub(crate) fn get_bulk(dec: &mut Dec) -> Option<Bulk> {
             Bulk::Redrive { filter: get_filter(dec)?, reset_attempts }
         }
         1 => Bulk::Discard { filter: get_filter(dec)? },
+        3 => Bulk::Move { filter: get_filter(dec)?, target: get_queue(dec)? },
         2 => {
             let states = dec.list(|dec| View::ALL.get(usize::from(dec.u8()?)).copied())?;
             let older_than = dec.option(|dec| dec.i64().map(Timestamp::from_ms))?;
@@ -185,6 +191,8 @@ fn get_filter(dec: &mut Dec) -> Option<DeadFilter> {
 mod tests {
     use super::*;
 
+    use crate::queue::QueueRef;
+
     #[test]
     fn an_operation_comes_back_from_its_bytes() {
         let filter = DeadFilter {
@@ -216,6 +224,8 @@ mod tests {
                     older_than: Some(Timestamp::from_ms(7)),
                 }),
             };
+            let moves = Bulk::Move { filter: DeadFilter::default(), target: QueueRef::Name("t".to_owned()) };
+            let bulk = if state == OperationState::Failed { moves } else { bulk };
             let row = OperationRow {
                 view,
                 queue: QueueNo(3),
