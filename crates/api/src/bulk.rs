@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::envelope::ErrorData;
+use crate::event::target_queue;
 use crate::field::{BadRequest, Faults, Rule};
 use crate::id::{OperationId, QueueId};
 use crate::limits::{BATCH_ITEMS_MAX, ERROR_FILTER_BYTES_MAX};
@@ -69,6 +70,10 @@ pub struct DeadRedriveRequest {
     /// True (when absent too) where the attempts start again at none.
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub reset_attempts: bool,
+    /// The queue, by name or id, to which their contents go as new events, while the dead letters end. Their
+    /// attempts begin at none. Absent: a new round where they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_queue: Option<String>,
     /// True where nothing is to be done but to say how many are meant.
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub dry_run: bool,
@@ -96,8 +101,9 @@ impl DeadRedriveRequest {
         decode(body, faults, |object| {
             let which = which(object);
             let reset = object.optional("resetAttempts", Rule::new("true or false"), value::boolean);
+            let target_queue = target_queue(object, reset);
             let dry_run = dry_run(object);
-            Some(Self { which: which?, reset_attempts: reset.unwrap_or(true), dry_run })
+            Some(Self { which: which?, reset_attempts: reset.unwrap_or(true), target_queue, dry_run })
         })
     }
 }
@@ -285,7 +291,10 @@ mod tests {
         ] {
             assert_eq!(code(body), 40_001, "{body}");
         }
-        assert_eq!(code(r#"{"all":true,"targetQueue":"x"}"#), 40_002);
+        assert_eq!(code(r#"{"all":true,"targetQueue":"x"}"#), 0);
+        assert_eq!(code(r#"{"all":true,"targetQueue":7}"#), 40_001);
+        assert_eq!(code(r#"{"all":true,"targetQueue":"x","resetAttempts":false}"#), 40_001);
+        assert_eq!(code(r#"{"all":true,"ratePerSecond":5}"#), 40_002);
         assert_eq!(code(r#"{"filter":{"reason":"fatal","queue":"x"}}"#), 40_002);
         let discard = |body: &str| DeadDiscardRequest::decode(body.as_bytes(), Faults::default());
         assert!(discard(r#"{"all":true}"#).is_ok());

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::field::{BadRequest, Faults, Rule};
 use crate::headers::Headers;
 use crate::id::{EventId, QueueId};
-use crate::object::decode;
+use crate::object::{Object, decode};
 use crate::payload::Payload;
 use crate::progress::ProgressReply;
 use crate::result::AckResult;
@@ -220,6 +220,19 @@ pub struct RedriveRequest {
     /// In which queue, by name or id; needed where the event is in several. The query takes it too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<String>,
+    /// The queue, by name or id, to which its content goes as a new event, while the dead letter ends. Its
+    /// attempts begin at none. Absent: a new round where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_queue: Option<String>,
+}
+
+/// The queue to which dead letters go: not together with attempts that are kept.
+pub(crate) fn target_queue(object: &mut Object<'_>, reset_attempts: Option<bool>) -> Option<String> {
+    let target = object.optional("targetQueue", Rule::new("a queue's name or id"), value::string);
+    if target.is_some() && reset_attempts == Some(false) {
+        object.refuse("resetAttempts", &Rule::new("not false together with targetQueue"));
+    }
+    target
 }
 
 impl RedriveRequest {
@@ -234,7 +247,9 @@ impl RedriveRequest {
             if queue.is_some() && in_query.is_some() {
                 object.refuse("queue", &Rule::new("given once"));
             }
-            Some(Self { reset_attempts: reset.unwrap_or(true), queue: queue.or(in_query) })
+            let target_queue = target_queue(object, reset);
+            let (reset_attempts, queue) = (reset.unwrap_or(true), queue.or(in_query));
+            Some(Self { reset_attempts, queue, target_queue })
         })
     }
 }

@@ -221,8 +221,12 @@ async fn groups(args: GroupsArgs) -> Result<(), Failure> {
 async fn redrive(args: RedriveArgs) -> Result<(), Failure> {
     let client = args.connection.client()?;
     let dry_run = args.which.dry_run;
-    let request =
-        DeadRedriveRequest { which: args.which.which()?, reset_attempts: !args.keep_attempts, dry_run };
+    let request = DeadRedriveRequest {
+        which: args.which.which()?,
+        reset_attempts: !args.keep_attempts,
+        target_queue: None,
+        dry_run,
+    };
     let answer = answered(client.redrive_many(&args.queue, &request).await, ADVICE)?;
     said(&answer, args.connection.output())
 }

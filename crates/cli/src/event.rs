@@ -106,7 +106,7 @@ pub(crate) async fn run(command: EventCommand) -> Result<(), Failure> {
         }
         EventCommand::Redrive(args) => {
             let InQueue { event, queue } = args.which;
-            let request = RedriveRequest { reset_attempts: !args.keep_attempts, queue };
+            let request = RedriveRequest { reset_attempts: !args.keep_attempts, queue, target_queue: None };
             let redriven = args.connection.client()?.redrive_as(event, &request).await;
             Ok(args.connection.output().one(Some(&answered(redriven, ADVICE)?), lines)?)
         }

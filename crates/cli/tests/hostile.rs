@@ -36,7 +36,7 @@ fn slow_and_hostile_clients_cost_little_and_a_good_one_is_served() {
     let large = json!({"payload": {"text": "x".repeat(PAYLOAD_BYTES)}}).to_string();
     let event = good.post("/v1/event-queues/large/events", &large).success()["id"].clone();
     let event = event.as_str().expect("an id").to_owned();
-    (0..200).for_each(|_| drop(one_life(&good)));
+    (0..200).for_each(|_| _ = one_life(&good));
 
     let watch = Watch::begin(&naven, good);
     let runtime = Runtime::new().expect("a runtime starts");

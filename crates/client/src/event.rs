@@ -96,7 +96,7 @@ impl Client {
     /// # Errors
     /// `event_not_found`, `wrong_state` where it is not dead, and what every call may meet.
     pub async fn redrive(&self, event: EventId) -> Result<Event, Error> {
-        self.redrive_under(event, &RedriveRequest { reset_attempts: true, queue: None }, None).await
+        self.redrive_under(event, &redriving(None, None), None).await
     }
 
     /// As [`redrive`](Self::redrive), in `queue` (its name or id): needed where the event is in several.
@@ -106,8 +106,24 @@ impl Client {
     /// # Errors
     /// As there, and `queue_not_found`.
     pub async fn redrive_in(&self, event: EventId, queue: &str) -> Result<Event, Error> {
-        let queue = Some(queue.to_owned());
-        self.redrive_under(event, &RedriveRequest { reset_attempts: true, queue }, None).await
+        self.redrive_under(event, &redriving(Some(queue), None), None).await
+    }
+
+    /// Ends a dead letter of `queue` (its name or id, that of a deleted queue too), and publishes its content to
+    /// `target` alone: the new event, due now.
+    ///
+    /// Cancel safety: dropped, it may or may not have been done. Repeated, it answers `wrong_state` where it had
+    /// been done.
+    ///
+    /// # Errors
+    /// As [`redrive_in`](Self::redrive_in).
+    pub async fn redrive_to(
+        &self,
+        event: EventId,
+        queue: Option<&str>,
+        target: &str,
+    ) -> Result<Event, Error> {
+        self.redrive_under(event, &redriving(queue, Some(target)), None).await
     }
 
     /// As [`redrive`](Self::redrive), as `request` says: its attempts may go on where they ended.
@@ -202,12 +218,30 @@ impl Client {
 }
 
 impl Once<'_> {
+    /// As [`Client::redrive_to`]; repeated, it answers the same event.
+    ///
+    /// # Errors
+    /// As there, and `idempotency_key_reused`.
+    pub async fn redrive_to(
+        &self,
+        event: EventId,
+        queue: Option<&str>,
+        target: &str,
+    ) -> Result<Event, Error> {
+        self.client.redrive_under(event, &redriving(queue, Some(target)), Some(self.key)).await
+    }
+
     /// As [`Client::redrive`] and, with a queue, [`Client::redrive_in`]; repeated, it changes nothing.
     ///
     /// # Errors
     /// As there, and `idempotency_key_reused`.
     pub async fn redrive(&self, event: EventId, queue: Option<&str>) -> Result<Event, Error> {
-        let body = RedriveRequest { reset_attempts: true, queue: queue.map(str::to_owned) };
-        self.client.redrive_under(event, &body, Some(self.key)).await
+        self.client.redrive_under(event, &redriving(queue, None), Some(self.key)).await
     }
+}
+
+/// A new round whose attempts begin at none.
+fn redriving(queue: Option<&str>, target: Option<&str>) -> RedriveRequest {
+    let (queue, target_queue) = (queue.map(str::to_owned), target.map(str::to_owned));
+    RedriveRequest { reset_attempts: true, queue, target_queue }
 }

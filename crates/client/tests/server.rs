@@ -138,7 +138,8 @@ async fn many_dead_events_are_found_by_error_redriven_and_forgotten() {
     let groups = client.dead_letter_groups("q", &DeadFilterRequest::default(), 9).await.unwrap();
     assert_eq!(groups.items.iter().map(|group| group.count).collect::<Vec<_>>(), [2, 1]);
 
-    let redrive = |which, dry_run| DeadRedriveRequest { which, reset_attempts: true, dry_run };
+    let redrive =
+        |which, dry_run| DeadRedriveRequest { which, reset_attempts: true, target_queue: None, dry_run };
     let dry = client.redrive_many("q", &redrive(Which::Filter(filter.clone()), true)).await.unwrap();
     assert!(matches!(dry, BulkAnswer::Matched(matched) if matched.matched == 2));
     let key = "redrive-1".parse().unwrap();

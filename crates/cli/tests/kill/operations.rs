@@ -1,7 +1,7 @@
 //! `kill -9` in the middle of operations: each dead letter is on exactly one side, and the operation knows
 //! on which.
 //!
-//! Lives here: redriving and discarding all dead letters of a queue. Not here: other work that takes a while
+//! Lives here: redriving, discarding and purging all dead letters of a queue. Not here: other work that takes a while
 //! (`cut_short.rs`).
 
 use std::collections::BTreeSet;
@@ -68,9 +68,10 @@ fn listed(http: &Http, queue: &str) -> BTreeSet<String> {
 
 /// Begins an operation on all dead letters and kills the process meanwhile.
 fn kill_during(naven: &mut Naven, wait: Duration, path: &str) {
+    let body = if path.ends_with("purge") { "{\"states\":[\"dead\"]}" } else { "{\"all\":true}" };
     let http = naven.client();
     std::thread::scope(|scope| {
-        let call = scope.spawn(move || http.try_call("POST", path, "{\"all\":true}"));
+        let call = scope.spawn(move || http.try_call("POST", path, body));
         std::thread::sleep(wait);
         naven.kill();
         let _ = call.join().expect("a call does not panic");
@@ -107,7 +108,11 @@ fn check(http: &Http, queue: &str, kind: &str, events: &BTreeSet<String>, chance
     for _ in 0..20.min(gone.len()) {
         let event = http.get(&format!("/v1/events/{}", gone[chance.place(gone.len())])).success();
         let (state, has_payload) = (event["state"].as_str(), !event["payload"].is_null());
-        let expected = if kind == "redrive" { (Some("ready"), true) } else { (Some("dead"), false) };
+        let expected = match kind {
+            "redrive" => (Some("ready"), true),
+            "purge" => (Some("cancelled"), false),
+            _ => (Some("dead"), false),
+        };
         assert_eq!((state, has_payload), expected, "{event}");
     }
     done
@@ -121,9 +126,10 @@ fn an_operation_that_is_cut_short_goes_on_and_does_nothing_twice() {
     let (mut partly, mut resumed) = (0, 0);
     for round in 0..ROUNDS {
         let mut chance = Chance::new(seed, &[round]);
-        let (queue, kind) = (format!("q-{round}"), ["redrive", "discard"][(round % 2) as usize]);
+        let (queue, kind) = (format!("q-{round}"), ["redrive", "discard", "purge"][(round % 3) as usize]);
         let events = dead_queue(&naven.client(), &queue);
-        let path = format!("/v1/event-queues/{queue}/dead-letters/{kind}");
+        let verb = if kind == "purge" { kind.to_owned() } else { format!("dead-letters/{kind}") };
+        let path = format!("/v1/event-queues/{queue}/{verb}");
         let mut before = 0;
         for _ in 0..KILLS_OF_A_ROUND {
             let wait = Duration::from_micros(chance.below(KILL_WITHIN_US));

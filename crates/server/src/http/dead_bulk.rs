@@ -20,7 +20,7 @@ use super::body::Sent;
 use super::extract::QueueInPath;
 use super::repetition::part;
 use super::{dead_filter, operation};
-use crate::auth::Caller;
+use crate::auth::{Caller, Scope};
 use crate::failure::Failure;
 use crate::node::{Answered, Node, odd_page};
 
@@ -33,10 +33,23 @@ pub(super) async fn redrive(
 ) -> Reply {
     let (request, slot) = operation::heard(&node, &caller, &queue, sent, DeadRedriveRequest::decode).await?;
     let reset_attempts = request.reset_attempts;
+    let target = request.target_queue.as_deref().map(QueueRef::from_text);
+    if let Some(target) = &target {
+        node.allow_queue(&caller, Scope::Admin, target).await?;
+        // Also where nothing is done, or nothing could be done to any.
+        node.queue(target.clone()).await?;
+    }
     let asked = Asked { caller: &caller, verb: "redrive", queue, slot, dry_run: request.dry_run };
     let in_queue = asked.queue.clone();
-    let one = |event| AdminOp::Redrive { event, queue: Some(in_queue.clone()), reset_attempts };
-    asked.of(&node, request.which, one, |filter| Bulk::Redrive { filter, reset_attempts }).await
+    let one = |event| match target.clone() {
+        Some(target) => AdminOp::MoveDead { event, queue: Some(in_queue.clone()), target },
+        None => AdminOp::Redrive { event, queue: Some(in_queue.clone()), reset_attempts },
+    };
+    let many = |filter| match target.clone() {
+        Some(target) => Bulk::Move { filter, target },
+        None => Bulk::Redrive { filter, reset_attempts },
+    };
+    asked.of(&node, request.which, one, many).await
 }
 
 /// `POST /v1/event-queues/{queue}/dead-letters/discard`: they are forgotten.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use naven_api::event::RedriveRequest;
+use naven_store::queue::QueueRef;
 use naven_store::txn::AdminOp;
 
 use super::answer::{Reply, ok};
@@ -33,7 +34,7 @@ pub(super) async fn get(
     ok(&shown::event(view, shown_if(payload))?)
 }
 
-/// `POST /v1/events/{id}/redrive`: a dead letter begins a new round.
+/// `POST /v1/events/{id}/redrive`: a dead letter begins a new round, or its content goes to another queue.
 pub(super) async fn redrive(
     State(node): State<Arc<Node>>,
     caller: Caller,
@@ -45,7 +46,14 @@ pub(super) async fn redrive(
     let (request, slot) =
         sent.decode_once(&caller, |body, faults| RedriveRequest::decode(body, faults, in_query))?;
     let on = OnEvent::allowed(&node, &caller, &event, request.queue).await?;
-    let op = AdminOp::Redrive { event: on.event, queue: on.queue(), reset_attempts: request.reset_attempts };
+    let (event, queue) = (on.event, on.queue());
+    let op = match request.target_queue.as_deref().map(QueueRef::from_text) {
+        Some(target) => {
+            node.allow_queue(&caller, Scope::Admin, &target).await?;
+            AdminOp::MoveDead { event, queue, target }
+        }
+        None => AdminOp::Redrive { event, queue, reset_attempts: request.reset_attempts },
+    };
     let (view, replayed) = on.ask(op, Some("event.redrive"), slot).await?;
     Ok(ok(&shown::event(seen_by(&caller, view)?, PayloadShown::No)?)?.replayed(replayed))
 }

@@ -48,6 +48,7 @@ mod sockets;
 mod stats;
 mod streams;
 mod tail;
+mod target_queue;
 mod test_server;
 mod timeline;
 mod trace_context;
@@ -163,6 +164,11 @@ macro_rules! every_case {
                 what_waits_is_thrown_away_and_what_is_held_stays,
                 a_purge_is_told_apart_by_age_and_key,
                 what_may_not_be_named_is_refused_with_what_may;
+            target_queue:
+                a_dead_letter_goes_to_another_queue,
+                what_a_deleted_queue_left_is_moved_by_its_id,
+                many_go_to_another_queue,
+                both_queues_must_be_within_the_key_s_reach;
             reschedule:
                 an_event_gets_another_due_time,
                 a_waiting_claim_wakes_when_an_event_is_to_run_now,

@@ -36,7 +36,7 @@ pub(crate) const TARGETS: &[(&str, u64)] = &[
     ("DELETE /v1/event-queues/q/events", 40_500),
     ("PUT /v1/event-queues/q/events", 40_500),
     ("POST /v1/event-queues/q/dead-letters", 40_500),
-    ("PATCH /v1/events/e", 40_500),
+    ("PATCH /v1/events/e", 40_402),
     ("POST /v1/events/e", 40_500),
     ("GET /v1/events/e/ack", 40_500),
     ("PUT /v1/events/e/ack", 40_500),
