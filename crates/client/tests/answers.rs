@@ -272,7 +272,7 @@ async fn a_queue_is_paused_for_a_reason_and_an_event_redriven_with_its_attempts(
     client.resume_queue("mail").await.unwrap_err();
     let request = server.request().await;
     assert!(request.starts_with("POST /v1/event-queues/mail/resume HTTP/1.1\r\n"), "{request}");
-    let again = RedriveRequest { reset_attempts: false, queue: Some("mail".to_owned()) };
+    let again = RedriveRequest { reset_attempts: false, queue: Some("mail".to_owned()), target_queue: None };
     client.redrive_as(EVENT.parse().unwrap(), &again).await.unwrap_err();
     let request = server.request().await;
     assert!(request.ends_with(r#"{"resetAttempts":false,"queue":"mail"}"#), "{request}");

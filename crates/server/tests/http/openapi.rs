@@ -46,6 +46,20 @@ fn every_reference_leads_somewhere() {
     }
 }
 
+/// The protocol document tells of each path, whole or as the end of the one named before it.
+#[test]
+fn every_path_is_in_the_protocol_document() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/http.md");
+    let page = std::fs::read_to_string(page).expect("there is a page");
+    let document: Value =
+        serde_json::from_str(&naven_server::openapi_document()).expect("the document is JSON");
+    for path in document["paths"].as_object().expect("the document has paths").keys() {
+        let (_, end) = path.rsplit_once('/').expect("a path has a slash");
+        let is_named = page.contains(&format!("{path}`")) || page.contains(&format!("`/{end}`"));
+        assert!(is_named || page.contains(&format!("…/{end}`")), "docs/http.md does not name {path}");
+    }
+}
+
 const BYTES: &str = "application/octet-stream";
 
 /// Each documented route is one for the router, and no method beside the documented ones is.
