@@ -45,14 +45,16 @@ pub(super) async fn stats(
 /// The span that is asked for. Where it breaks a rule, that is noted.
 fn span(query: &mut Query, now: Timestamp) -> Span {
     let seconds = |at: Timestamp| at.as_ms().div_euclid(1_000);
-    let to = instant(query, "to").unwrap_or(now).min(now);
+    let until = instant(query, "to");
+    let to = until.unwrap_or(now).min(now);
     let hour = i64::from(STATS_FINE_KEPT_SECONDS);
-    let from = instant(query, "from").map_or(seconds(to) - hour, seconds);
+    let since = instant(query, "from").unwrap_or(to.plus_ms(-hour * 1_000));
+    let from = seconds(since);
     let step = i64::from(step(query, from >= seconds(now) - hour));
     let first = from - from.rem_euclid(step);
     let last = seconds(to.plus_ms(999));
     let points = (last - first).div_euclid(step) + i64::from((last - first).rem_euclid(step) > 0);
-    if from >= last {
+    if since > to || until == Some(since) {
         query.refuse("from", &Rule::new("a time before to, and before now"));
     } else if points > i64::from(STATS_POINTS_MAX) {
         let rule = format!("no more than {STATS_POINTS_MAX} steps before to: take a longer stepSeconds");

@@ -35,11 +35,11 @@ pub(crate) async fn those_who_hold_and_wait_are_listed(factory: Factory) {
     }
     let began = naven_store::Clock::wall(&*server.clock).to_string();
     let long = "x".repeat(300);
-    claim(&server, json!({ "consumerId": "w1", "leaseSeconds": 900 }), &long).await;
+    claim(&server, json!({ "consumerId": "w1", "leaseSeconds": 900, "waitSeconds": 0 }), &long).await;
     server.advance(1);
     let later = naven_store::Clock::wall(&*server.clock).to_string();
-    claim(&server, json!({ "consumerId": "w1", "leaseSeconds": 900 }), &long).await;
-    claim(&server, json!({ "leaseSeconds": 900 }), "anybody/1").await;
+    claim(&server, json!({ "consumerId": "w1", "leaseSeconds": 900, "waitSeconds": 0 }), &long).await;
+    claim(&server, json!({ "leaseSeconds": 900, "waitSeconds": 0 }), "anybody/1").await;
     let hold = ClaimHold::Consumer(Bytes::from_static(b"r\xff1"));
     let queue = QueueRef::Name("q".to_owned());
     let of_redis = Claim { queue, hold, max: 1, max_bytes: usize::MAX, consumer: None };
@@ -81,7 +81,7 @@ pub(crate) async fn those_who_hold_and_wait_are_listed(factory: Factory) {
 pub(crate) async fn who_does_not_come_back_is_forgotten(factory: Factory) {
     let server = TestServer::start(factory).await;
     server.queue("q", json!({})).await;
-    claim(&server, json!({ "consumerId": "w1" }), "w/1").await;
+    claim(&server, json!({ "consumerId": "w1", "waitSeconds": 0 }), "w/1").await;
     assert_eq!(
         server.post("/v1/event-queues/none/claim", json!({ "consumerId": "w1" })).await.code(),
         40_401
@@ -91,7 +91,10 @@ pub(crate) async fn who_does_not_come_back_is_forgotten(factory: Factory) {
     server.advance(1);
     assert_eq!(server.get(CONSUMERS).await.data()["items"], json!([]));
     let id = server.get("/v1/event-queues/q").await.data()["id"].as_str().unwrap().to_owned();
-    server.post(&format!("/v1/event-queues/{id}/claim"), json!({ "consumerId": "w1" })).await.data();
+    server
+        .post(&format!("/v1/event-queues/{id}/claim"), json!({ "consumerId": "w1", "waitSeconds": 0 }))
+        .await
+        .data();
     assert_ne!(
         one(&server.get(CONSUMERS).await.data(), json!("w1")),
         Value::Null,

@@ -167,34 +167,7 @@ impl Kind {
             Self::True => owned(&["false", "\"true\"", "[true]"]),
             Self::Text(_, max) => vec![long(max + 1)],
             Self::AnyText | Self::Object | Self::Headers => Vec::new(),
-            Self::QueueName => {
-                let mut names = owned(&[
-                    "\"A\"",
-                    "\"-a\"",
-                    "\".a\"",
-                    "\"_a\"",
-                    "\"a b\"",
-                    "\"a/b\"",
-                    "\"\u{e9}\"",
-                    "\"evq_a\"",
-                    "\"a\\u0000\"",
-                    "\"a\\n\"",
-                    "\" a\"",
-                ]);
-                names.push(long(129));
-                names
-            }
-            Self::StreamName => {
-                let mut names =
-                    owned(&["\".\"", "\"..\"", "\"a\\nb\"", "\"\\u0000\"", "\"\\u007f\"", "\"\\u0085\""]);
-                names.push(long(513));
-                names
-            }
-            Self::ConsumerId => {
-                let mut names = owned(&["\"\u{e9}\"", "\"a\\nb\"", "\"\\u007f\"", "\"\\u0000\""]);
-                names.push(long(129));
-                names
-            }
+            Self::QueueName | Self::StreamName | Self::ConsumerId => self.names(),
             Self::StartFrom => {
                 let words = ["\"New\"", "\"end\"", "\"latest\""];
                 owned(&[&words[..], &NO_ENTRIES[..], &NO_TIMES[..]].concat())
@@ -227,6 +200,21 @@ impl Kind {
                 format!("{{\"a\":\"{}\"}}", "x".repeat(256 * 1_024)),
             ],
         }
+    }
+
+    /// Names that are none.
+    fn names(self) -> Vec<String> {
+        const QUEUES: &[&str] =
+            &["A", "-a", ".a", "_a", "a b", "a/b", "\u{e9}", "evq_a", "a\\u0000", "a\\n", " a"];
+        const STREAMS: &[&str] = &[".", "..", "a\\nb", "\\u0000", "\\u007f", "\\u0085"];
+        const CONSUMERS: &[&str] = &["\u{e9}", "a\\nb", "\\u007f", "\\u0000"];
+        let (names, bytes_max) = match self {
+            Self::QueueName => (QUEUES, 128),
+            Self::StreamName => (STREAMS, 512),
+            _ => (CONSUMERS, 128),
+        };
+        let long = "x".repeat(bytes_max + 1);
+        names.iter().copied().chain([long.as_str()]).map(|name| format!("\"{name}\"")).collect()
     }
 
     /// Those that are wrong in a part, which is then named.

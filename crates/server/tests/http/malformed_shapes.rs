@@ -7,6 +7,38 @@ use crate::malformed_play::{Case, World};
 use crate::malformed_rows::{Asked, BODIES, PARAMETERS};
 use crate::raw::{request, request_with};
 
+/// Places in a stream that are none, escaped.
+const NO_PLACES: &[&str] = &[
+    "",
+    "-",
+    "%2B",
+    "$",
+    "5",
+    "5-",
+    "-5",
+    "5-0-0",
+    "+5-0",
+    "a-b",
+    "18446744073709551616-0",
+    "now",
+    "2026-02-30T00:00:00Z",
+    "2026-11-29",
+    "2026-11-29T00:00:00%2B24:00",
+];
+/// Times that are none, escaped.
+const NO_TIMES: &[&str] = &[
+    "",
+    "x",
+    "1",
+    "now",
+    "2026-11-29",
+    "2026-11-29T00:00:00",
+    "2026-02-30T00:00:00Z",
+    "2026-11-29T00:00:00%2B24:00",
+    "2026-11-29T00:00:60Z",
+    "1764426154123",
+];
+
 /// Values of the query, escaped.
 fn bad(asked: Asked) -> &'static [&'static str] {
     match asked {
@@ -42,35 +74,8 @@ fn bad(asked: Asked) -> &'static [&'static str] {
             "%C3%A9",
             "null",
         ],
-        Asked::Place => &[
-            "",
-            "-",
-            "%2B",
-            "$",
-            "5",
-            "5-",
-            "-5",
-            "5-0-0",
-            "+5-0",
-            "a-b",
-            "18446744073709551616-0",
-            "now",
-            "2026-02-30T00:00:00Z",
-            "2026-11-29",
-            "2026-11-29T00:00:00%2B24:00",
-        ],
-        Asked::Time => &[
-            "",
-            "x",
-            "1",
-            "now",
-            "2026-11-29",
-            "2026-11-29T00:00:00",
-            "2026-02-30T00:00:00Z",
-            "2026-11-29T00:00:00%2B24:00",
-            "2026-11-29T00:00:60Z",
-            "1764426154123",
-        ],
+        Asked::Place => NO_PLACES,
+        Asked::Time => NO_TIMES,
         Asked::Word(_) => &["", "x", "FATAL", "Error", "fatal,error", "%00", "null"],
         Asked::Error => &[""],
         // Told as a queue that is not there.
