@@ -75,7 +75,7 @@ pub(super) fn ask(random: &SeededRandom) -> DeadAsk {
     match random.below(8) {
         0 => DeadAsk::Move { event: pick(), queue: random.once_in(2).then(pick), target: pick() },
         1 if random.once_in(2) => DeadAsk::MoveMany(pick(), random.below(8) as u8, pick()),
-        0..3 => DeadAsk::Discard { event: pick(), queue: pick() },
+        1 | 2 => DeadAsk::Discard { event: pick(), queue: pick() },
         3 if random.once_in(2) => DeadAsk::Cancel(pick()),
         3 | 4 => DeadAsk::Purge(pick(), random.below(8) as u8),
         _ => DeadAsk::Start {

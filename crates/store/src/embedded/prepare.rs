@@ -71,27 +71,7 @@ impl Preparer<'_> {
             OpKind::Delete(DeleteOp::Stream { stream, force }) => Command::DeleteStream { stream, force },
             OpKind::Delete(DeleteOp::Consumer { queue, name }) => Command::DeleteConsumer { queue, name },
             OpKind::Read(read) => Command::Read(read),
-            OpKind::Admin(AdminOp::Redrive { event, queue, reset_attempts }) => {
-                Command::Redrive { event, queue, reset_attempts }
-            }
-            OpKind::Admin(AdminOp::Bury { event, queue, reason }) => Command::Bury { event, queue, reason },
-            OpKind::Admin(AdminOp::Cancel { event, queue, reason }) => {
-                Command::Cancel { event, queue, reason }
-            }
-            OpKind::Admin(AdminOp::Reschedule { event, queue, due, max_attempts }) => {
-                Command::Reschedule { event, queue, due, max_attempts }
-            }
-            OpKind::Admin(AdminOp::RunNow { event, queue }) => Command::RunNow { event, queue },
-            OpKind::Admin(AdminOp::PutKey { record, over }) => {
-                Command::PutKey { record: Box::new(record), over }
-            }
-            OpKind::Admin(AdminOp::DeleteKey { key, revision }) => Command::DeleteKey { key, revision },
-            // It publishes.
-            OpKind::Admin(AdminOp::MoveDead { .. }) if self.full => Command::Refused(OpError::Full),
-            OpKind::Admin(AdminOp::MoveDead { event, queue, target }) => {
-                Command::MoveDead { event, queue, target }
-            }
-            OpKind::Admin(AdminOp::Discard { event, queue }) => Command::Discard { event, queue },
+            OpKind::Admin(op) => self.operated(op),
             OpKind::Operation(OperationOp::Start { queue, bulk }) => {
                 let id = OperationId::from_bits(uuid_v7_bits(wall.as_ms(), self.random.draw_u128()));
                 Command::StartOperation { id, queue, bulk }
@@ -112,6 +92,27 @@ impl Preparer<'_> {
         match op.audit {
             Some(note) => Command::Noted { note, command: Box::new(command) },
             None => command,
+        }
+    }
+
+    /// What operators do to single events, and to keys.
+    fn operated(&self, op: AdminOp) -> Command {
+        match op {
+            AdminOp::Redrive { event, queue, reset_attempts } => {
+                Command::Redrive { event, queue, reset_attempts }
+            }
+            AdminOp::Bury { event, queue, reason } => Command::Bury { event, queue, reason },
+            AdminOp::Cancel { event, queue, reason } => Command::Cancel { event, queue, reason },
+            AdminOp::Reschedule { event, queue, due, max_attempts } => {
+                Command::Reschedule { event, queue, due, max_attempts }
+            }
+            AdminOp::RunNow { event, queue } => Command::RunNow { event, queue },
+            AdminOp::PutKey { record, over } => Command::PutKey { record: Box::new(record), over },
+            AdminOp::DeleteKey { key, revision } => Command::DeleteKey { key, revision },
+            // It publishes.
+            AdminOp::MoveDead { .. } if self.full => Command::Refused(OpError::Full),
+            AdminOp::MoveDead { event, queue, target } => Command::MoveDead { event, queue, target },
+            AdminOp::Discard { event, queue } => Command::Discard { event, queue },
         }
     }
 

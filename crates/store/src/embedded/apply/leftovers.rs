@@ -131,32 +131,10 @@ impl Play {
             23 if self.below(3) == 0 => {
                 Command::DeleteConsumer { queue: self.queue(), name: self.consumer() }
             }
-            24 => {
-                let filter = DeadFilter::default();
-                let bulk = match self.below(5) {
-                    3 => Bulk::Move { filter, target: self.queue() },
-                    2 => {
-                        let older_than = (self.below(2) == 0).then_some(self.now.wall);
-                        let all = [View::Scheduled, View::Ready, View::Retrying, View::Dead];
-                        let states = all.into_iter().filter(|_| self.below(3) > 0).collect();
-                        Bulk::Purge(PurgeFilter { states, older_than })
-                    }
-                    0 => Bulk::Discard { filter },
-                    _ => Bulk::Redrive { filter, reset_attempts: true },
-                };
-                Command::StartOperation {
-                    id: OperationId::from_bits(self.bits.into()),
-                    queue: self.queue(),
-                    bulk,
-                }
-            }
+            24 => self.operation(),
             25 if !self.operations.is_empty() && self.below(3) == 0 => {
                 let at = self.below(self.operations.len() as u64) as usize;
                 Command::CancelOperation { id: self.operations[at] }
-            }
-            26 if !self.events.is_empty() => {
-                let at = self.below(self.events.len() as u64) as usize;
-                Command::Discard { event: self.events[at], queue: self.queue() }
             }
             18 => {
                 let keep = Keep::Newest(self.below(3));
@@ -168,30 +146,43 @@ impl Play {
                 Command::Delete { queue: self.queue(), force: true, reason, revision: None }
             }
             20 if self.below(3) == 0 => Command::DeleteStream { stream: self.stream(), force: true },
-            21 if !self.events.is_empty() => {
-                let at = self.below(self.events.len() as u64) as usize;
-                let queue = Some(self.queue());
-                Command::Redrive { event: self.events[at], queue, reset_attempts: true }
-            }
-            28 if !self.events.is_empty() => {
-                let at = self.below(self.events.len() as u64) as usize;
-                let queue = (self.below(2) == 0).then(|| self.queue());
-                let due = Some(Due::At(self.now.wall.plus_ms(self.below(9_000) as i64 - 1_000)));
-                Command::Reschedule { event: self.events[at], queue, due, max_attempts: None }
-            }
-            30 if !self.events.is_empty() => {
-                let at = self.below(self.events.len() as u64) as usize;
-                Command::MoveDead { event: self.events[at], queue: None, target: self.queue() }
-            }
-            29 if !self.events.is_empty() => {
-                let at = self.below(self.events.len() as u64) as usize;
-                Command::RunNow { event: self.events[at], queue: Some(self.queue()) }
-            }
-            27 if !self.events.is_empty() => {
-                let at = self.below(self.events.len() as u64) as usize;
-                Command::Cancel { event: self.events[at], queue: Some(self.queue()), reason: None }
-            }
+            21 | 26..31 if !self.events.is_empty() => self.operator(),
             _ => Command::Tend { rows: 3 },
+        }
+    }
+
+    fn operation(&mut self) -> Command {
+        let filter = DeadFilter::default();
+        let bulk = match self.below(5) {
+            3 => Bulk::Move { filter, target: self.queue() },
+            2 => {
+                let older_than = (self.below(2) == 0).then_some(self.now.wall);
+                let all = [View::Scheduled, View::Ready, View::Retrying, View::Dead];
+                let states = all.into_iter().filter(|_| self.below(3) > 0).collect();
+                Bulk::Purge(PurgeFilter { states, older_than })
+            }
+            0 => Bulk::Discard { filter },
+            _ => Bulk::Redrive { filter, reset_attempts: true },
+        };
+        let id = OperationId::from_bits(self.bits.into());
+        Command::StartOperation { id, queue: self.queue(), bulk }
+    }
+
+    /// What operators do to one event.
+    fn operator(&mut self) -> Command {
+        let at = self.below(self.events.len() as u64) as usize;
+        let (event, queue) = (self.events[at], self.queue());
+        let named = (self.below(4) > 0).then(|| queue.clone());
+        match self.below(6) {
+            0 => Command::Discard { event, queue },
+            1 => Command::Redrive { event, queue: named, reset_attempts: true },
+            2 => {
+                let due = Some(Due::At(self.now.wall.plus_ms(self.below(9_000) as i64 - 1_000)));
+                Command::Reschedule { event, queue: named, due, max_attempts: None }
+            }
+            3 => Command::MoveDead { event, queue: named, target: self.queue() },
+            4 => Command::RunNow { event, queue: named },
+            _ => Command::Cancel { event, queue: named, reason: None },
         }
     }
 
