@@ -16,9 +16,11 @@ use crate::read::Read;
 
 mod manage;
 mod operation;
+mod take_over;
 pub use manage::{AdminOp, DeleteOp, From, GroupOp, Reading};
 pub use operation::{Bulk, OperationKind, OperationOp, OperationState, OperationView, PurgeFilter};
 pub(crate) use operation::{MOVE_CHUNK_ROWS, QUEUE_GONE, TARGET_GONE};
+pub use take_over::{ScanTransfer, Transfer};
 
 /// Ops applied at one point of the order, durable as a whole.
 #[derive(Debug, Clone, PartialEq)]
@@ -366,40 +368,4 @@ pub enum Keep {
     Newest(u64),
     /// Entries at or after this place.
     From(Place),
-}
-
-/// Take over named entries from another consumer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Transfer {
-    /// In which queue.
-    pub queue: QueueRef,
-    /// To whom.
-    pub consumer: Bytes,
-    /// Only entries idle for so long, in ms.
-    pub min_idle_ms: u64,
-    /// Which.
-    pub places: Vec<Place>,
-    /// True where only the owner changes (`JUSTID`).
-    pub just_id: bool,
-    /// True where entries that nobody holds are made pending (`FORCE`).
-    pub force: bool,
-    /// Redis' delivery counter is set to this.
-    pub redis_count: Option<u64>,
-}
-
-/// Take over idle entries in order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScanTransfer {
-    /// In which queue.
-    pub queue: QueueRef,
-    /// To whom.
-    pub consumer: Bytes,
-    /// Only entries idle for so long, in ms.
-    pub min_idle_ms: u64,
-    /// From this place on.
-    pub start: Place,
-    /// Most entries looked at.
-    pub count: u32,
-    /// True where only the owner changes (`JUSTID`).
-    pub just_id: bool,
 }

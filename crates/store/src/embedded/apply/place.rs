@@ -39,6 +39,7 @@ impl<T: Tables> Context<'_, T> {
                 // It was scheduled when that queue was deleted, and is its dead letter.
                 if arrival.0 <= arrivals {
                     self.put_lane(queue, EntryNo(n), arrival);
+                    self.change_progress(queue, |progress| progress.lane_ready += 1);
                 }
             }
             placed += 1;

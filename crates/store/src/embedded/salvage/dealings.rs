@@ -54,9 +54,13 @@ impl Mend<'_> {
             return rows.remove(table, key);
         }
         if let Some((index, at)) = link::index(table, owner(key), arrival, &delivery) {
-            // A death's row says more than that it is there.
-            if index != Table::Dead || !rows.has(index, &at) {
+            // A death's row says more than that it is there: what was begun before it. Where that is lost,
+            // no operation that was under way is to touch it.
+            if index != Table::Dead {
                 rows.put(index, &at, Bytes::new())?;
+            } else if !rows.has(index, &at) {
+                let begun = rows.get(Table::Begun, &key::number(owner(key))).unwrap_or_default();
+                rows.put(index, &at, begun)?;
             }
         }
         if table == Table::Delivery && matches!(delivery.state, State::Done | State::Cancelled) {
