@@ -7,7 +7,7 @@ mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 use support::{Http, Naven, Start, key};
@@ -15,6 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 /// Most that the server's memory may grow by, whatever comes.
 const GROWTH_KIB_MAX: u64 = 64 * 1024;
@@ -151,15 +152,15 @@ async fn slow_clients(http: &str) -> String {
 
 /// True where the connection is still open at the end.
 async fn drip(stream: &mut TcpStream, byte: &[u8]) -> bool {
-    let until = tokio::time::Instant::now() + Duration::from_secs(SLOW_SECONDS);
+    let until = Instant::now() + Duration::from_secs(SLOW_SECONDS);
     let mut answer = [0; 512];
-    while tokio::time::Instant::now() < until {
+    while Instant::now() < until {
         if stream.write_all(byte).await.is_err() {
             return false;
         }
-        match tokio::time::timeout(Duration::from_secs(5), stream.read(&mut answer)).await {
-            Ok(Ok(0) | Err(_)) => return false,
-            Ok(Ok(_)) | Err(_) => {}
+        let read = tokio::time::timeout(Duration::from_secs(5), stream.read(&mut answer));
+        if let Ok(Ok(0) | Err(_)) = read.await {
+            return false;
         }
     }
     true
