@@ -51,8 +51,8 @@ pub(crate) struct ServerArgs {
     #[arg(long, env = "NAVEN_SEGMENT_BYTES", value_name = "N")]
     segment_bytes: Option<u64>,
 
-    /// The HTTP door speaks TLS with this certificate: a PEM file with the chain, the server's own first.
-    /// Read again at SIGHUP. [default: none, it speaks plainly]
+    /// Both doors speak TLS with this certificate: a PEM file with the chain, the server's own first.
+    /// Read again at SIGHUP. [default: none, they speak plainly]
     #[arg(long, env = "NAVEN_TLS_CERT", value_name = "FILE")]
     tls_cert: Option<PathBuf>,
 

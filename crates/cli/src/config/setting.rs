@@ -39,7 +39,7 @@ const RULES: [Rule; 12] = [
         bounds: "a power of two, 262144 to 67108864",
         default: "by the free space",
     },
-    rule("tls_cert", "a PEM file; needs tls_key", "none, it speaks plainly"),
+    rule("tls_cert", "a PEM file; needs tls_key", "none, they speak plainly"),
     rule("tls_key", "a PEM file; needs tls_cert", "none"),
     rule("cors_origins", "a list of origins: http or https, a host, no path, no *", "none"),
     rule("allowed_hosts", "a list of host names without ports", "on a loopback address none, else all"),
