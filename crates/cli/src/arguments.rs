@@ -11,6 +11,7 @@ use crate::completions::CompletionsArgs;
 use crate::config::ConfigCommand;
 use crate::dead_letter::DeadLetterCommand;
 use crate::event::EventCommand;
+use crate::heartbeat::HeartbeatArgs;
 use crate::key::KeyCommand;
 use crate::operation::OperationCommand;
 use crate::publish::PublishArgs;
@@ -52,10 +53,10 @@ pub(crate) enum Command {
     Key(KeyCommand),
     /// Show what operators changed, newest first.
     AuditLog(AuditLogArgs),
-    /// Make, list, change, pause and delete queues.
+    /// Make, list, change, watch, pause, empty and delete queues.
     #[command(subcommand)]
     Queue(QueueCommand),
-    /// Look at events, call them off, bring them back.
+    /// Find events, look at them, put them off, call them off, bring them back.
     #[command(subcommand)]
     Event(EventCommand),
     /// Look at streams, delete them, put their queues at other places.
@@ -71,6 +72,8 @@ pub(crate) enum Command {
     Publish(PublishArgs),
     /// Claim due events under a lease.
     Claim(ClaimArgs),
+    /// Say that the work on an event goes on, and how far it came.
+    Heartbeat(HeartbeatArgs),
     /// Say that an event is finished.
     Ack(AckArgs),
     /// Say that an attempt at an event failed.

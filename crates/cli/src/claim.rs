@@ -65,7 +65,7 @@ pub(crate) async fn run(args: ClaimArgs) -> Result<(), Failure> {
 }
 
 fn lines(claim: &ClaimReply) -> Lines {
-    vec![
+    let mut lines = vec![
         ("event", claim.event.id.to_string()),
         ("queue", claim.event.queue.clone()),
         ("payload", claim.event.payload.get().to_owned()),
@@ -73,5 +73,7 @@ fn lines(claim: &ClaimReply) -> Lines {
         ("delivery", claim.event.delivery_count.to_string()),
         ("leased until", claim.lease_expires_at.to_string()),
         ("token", claim.lease_token.reveal().to_owned()),
-    ]
+    ];
+    lines.extend(claim.event.trace_context.as_ref().map(|trace| ("trace", trace.traceparent().to_owned())));
+    lines
 }

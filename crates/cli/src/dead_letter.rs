@@ -1,19 +1,19 @@
 //! `naven dead-letter`: dead letters on the command line.
 //!
-//! Lives here: its commands, their arguments and what they print. Not here: the calls (`naven-client`),
-//! and the operations that some of them begin (`operation.rs`).
+//! Lives here: its commands, their arguments, and how dead letters look. Not here: the calls (`naven-client`),
+//! what is said of many (`bulk_shown.rs`), and the operations that some of them begin (`operation.rs`).
 
 use clap::{Args, Subcommand};
 use naven_api::Timestamp;
 use naven_client::{
-    BulkAnswer, DeadDiscardRequest, DeadFilterRequest, DeadLetter, DeadRedriveRequest, DeadReply,
-    ErrorGroupReply, Event, Which,
+    DeadDiscardRequest, DeadFilterRequest, DeadLetter, DeadRedriveRequest, DeadReply, ErrorGroupReply, Event,
+    Which,
 };
 use serde::Serialize;
 
+use crate::bulk_shown::said;
 use crate::connection::{Connection, answered};
 use crate::exit::Failure;
-use crate::operation::operation_lines;
 use crate::print::{Lines, Output, note};
 
 /// What to know where no answer came.
@@ -112,6 +112,10 @@ struct WhichArgs {
     /// Do nothing, and say how many are meant.
     #[arg(long)]
     dry_run: bool,
+
+    /// Wait until what goes on in the background is over; failed where it could not be done to all.
+    #[arg(long, conflicts_with = "dry_run")]
+    wait: bool,
 }
 
 impl WhichArgs {
@@ -142,6 +146,10 @@ pub(crate) struct RedriveArgs {
     /// Let their attempts go on instead of beginning at none.
     #[arg(long)]
     keep_attempts: bool,
+
+    /// Publish their contents to this queue instead, by name or id, as new events: the dead letters end.
+    #[arg(long, value_name = "QUEUE", conflicts_with = "keep_attempts")]
+    target_queue: Option<String>,
 
     #[command(flatten)]
     connection: Connection,
@@ -220,57 +228,23 @@ async fn groups(args: GroupsArgs) -> Result<(), Failure> {
 
 async fn redrive(args: RedriveArgs) -> Result<(), Failure> {
     let client = args.connection.client()?;
-    let dry_run = args.which.dry_run;
+    let (dry_run, wait) = (args.which.dry_run, args.which.wait);
     let request = DeadRedriveRequest {
         which: args.which.which()?,
         reset_attempts: !args.keep_attempts,
-        target_queue: None,
+        target_queue: args.target_queue,
         dry_run,
     };
     let answer = answered(client.redrive_many(&args.queue, &request).await, ADVICE)?;
-    said(&answer, args.connection.output())
+    said(&client, &answer, wait, args.connection.output()).await
 }
 
 async fn discard(args: DiscardArgs) -> Result<(), Failure> {
     let client = args.connection.client()?;
-    let dry_run = args.which.dry_run;
+    let (dry_run, wait) = (args.which.dry_run, args.which.wait);
     let request = DeadDiscardRequest { which: args.which.which()?, dry_run };
     let answer = answered(client.discard_many(&args.queue, &request).await, ADVICE)?;
-    said(&answer, args.connection.output())
-}
-
-/// Prints an answer; where it was not done to all that were named, the command failed.
-fn said(answer: &BulkAnswer, output: Output) -> Result<(), Failure> {
-    output.one(Some(answer), answer_lines)?;
-    match answer {
-        BulkAnswer::Done(reply) if reply.failed.is_some() => {
-            let failed = reply.failed.unwrap_or_default();
-            Err(anyhow::anyhow!("{failed} of {} were refused", reply.items.len()).into())
-        }
-        _ => Ok(()),
-    }
-}
-
-fn answer_lines(answer: &BulkAnswer) -> Lines {
-    match answer {
-        BulkAnswer::Begun(operation) => operation_lines(operation),
-        BulkAnswer::Done(reply) => {
-            let item = |item: &naven_client::BulkItem| {
-                let how = if item.code == 0 {
-                    "done".to_owned()
-                } else {
-                    format!("{} {}", item.code, item.message)
-                };
-                ("event", format!("{}: {how}", item.event_id))
-            };
-            reply.items.iter().map(item).collect()
-        }
-        BulkAnswer::Matched(matched) => {
-            let more = if matched.scan_truncated { " or more" } else { "" };
-            vec![("matched", format!("{}{more}", matched.matched))]
-        }
-        _ => Vec::new(),
-    }
+    said(&client, &answer, wait, args.connection.output()).await
 }
 
 fn letter_lines(letter: &Letter) -> Lines {

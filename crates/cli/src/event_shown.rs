@@ -3,7 +3,7 @@
 //! Lives here: an event's lines, with where it stands with each queue, and those of one hold. Not here: the
 //! commands (`event.rs`), and events in their holders' hands (`claim.rs`).
 
-use naven_client::{DeliveryReply, Event, HoldReply};
+use naven_client::{DeliveryReply, Event, HoldReply, ProgressReply};
 
 use crate::print::Lines;
 
@@ -18,6 +18,7 @@ pub(crate) fn lines(event: &Event) -> Lines {
     let headers = serde_json::to_string(&event.headers).unwrap_or_default();
     lines.extend((headers != "{}").then_some(("headers", headers)));
     lines.extend(event.payload.as_ref().map(|payload| ("payload", payload.get().to_owned())));
+    lines.extend(event.trace_context.as_ref().map(|trace| ("trace", trace.traceparent().to_owned())));
     lines.extend(event.deliveries.iter().flat_map(delivery_lines));
     lines
 }
@@ -36,11 +37,19 @@ fn delivery_lines(delivery: &DeliveryReply) -> Lines {
     lines.extend(delivery.next_attempt_at.map(|at| ("next attempt", at.to_string())));
     lines.extend(delivery.consumer_id.clone().map(|consumer| ("consumer", consumer)));
     lines.extend(delivery.lease_expires_at.map(|at| ("leased until", at.to_string())));
+    lines.extend(delivery.progress.as_ref().map(|progress| ("progress", progress_text(progress))));
     lines.extend(delivery.settled_at.map(|at| ("settled", at.to_string())));
+    lines.extend(delivery.result.as_ref().map(|result| ("result", result.get().to_owned())));
     lines.extend(delivery.last_error.clone().map(|error| ("error", error)));
     lines.extend(delivery.cancel_requested.then(|| ("cancelling", "its holder is asked to stop".to_owned())));
     lines.extend(delivery.cancel_reason.clone().map(|reason| ("cancelled for", reason)));
     lines
+}
+
+fn progress_text(progress: &ProgressReply) -> String {
+    let percent = progress.percent.map(|percent| format!("{percent} %"));
+    let said: Vec<_> = percent.into_iter().chain(progress.note.clone()).collect();
+    format!("{} (at {})", said.join(", "), progress.at)
 }
 
 /// One hold of an event.

@@ -5,6 +5,7 @@
 mod arguments;
 mod audit_log;
 mod backup;
+mod bulk_shown;
 mod claim;
 mod completions;
 mod config;
@@ -15,8 +16,10 @@ mod descriptors;
 mod dev;
 mod environment;
 mod event;
+mod event_list;
 mod event_shown;
 mod exit;
+mod heartbeat;
 mod key;
 mod logs;
 mod operation;
@@ -25,7 +28,10 @@ mod progress;
 mod publish;
 mod queue;
 mod queue_fields;
+mod queue_purge;
 mod queue_shown;
+mod queue_tail;
+mod queue_watch;
 mod restore;
 mod salvage;
 mod secret_file;
@@ -85,6 +91,7 @@ fn run(arguments: Arguments, matches: &ArgMatches) -> Result<(), Failure> {
         Command::Operation(command) => as_client(log, operation::run(command)),
         Command::Publish(args) => as_client(log, publish::run(args)),
         Command::Claim(args) => as_client(log, claim::run(args)),
+        Command::Heartbeat(args) => as_client(log, heartbeat::run(args)),
         Command::Ack(args) => as_client(log, settle::ack(args)),
         Command::Nack(args) => as_client(log, settle::nack(args)),
         Command::Backup(args) => as_client(log, backup::run(args)),

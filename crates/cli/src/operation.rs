@@ -1,17 +1,17 @@
 //! `naven operation`: operations on the command line.
 //!
 //! Lives here: its commands, their arguments and what they print. Not here: beginning operations
-//! (`dead_letter.rs`), and the calls (`naven-client`).
+//! (`dead_letter.rs`, `queue_purge.rs`), and the calls (`naven-client`).
 
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use naven_api::OperationId;
-use naven_client::OperationReply;
+use naven_client::{Client, OperationReply};
 
 use crate::connection::{Connection, answered};
 use crate::exit::Failure;
-use crate::print::Lines;
+use crate::print::{Lines, Output};
 
 /// How often an operation is looked at while its end is waited for.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -59,7 +59,9 @@ pub(crate) async fn run(command: OperationCommand) -> Result<(), Failure> {
             let operation = answered(client.cancel_operation(args.id).await, "repeating this does no harm")?;
             Ok(args.connection.output().one(Some(&operation), operation_lines)?)
         }
-        OperationCommand::Wait(args) => wait(args).await,
+        OperationCommand::Wait(args) => {
+            say_end(&args.connection.client()?, args.id, args.connection.output()).await
+        }
     }
 }
 
@@ -76,15 +78,15 @@ async fn list(args: ListArgs) -> Result<(), Failure> {
     }
 }
 
-async fn wait(args: OneArgs) -> Result<(), Failure> {
-    let client = args.connection.client()?;
+/// Waits until an operation is over and prints it. Where it did not do all that it was to do, the command failed.
+pub(crate) async fn say_end(client: &Client, id: OperationId, output: Output) -> Result<(), Failure> {
     loop {
-        let operation = client.operation(args.id).await?;
+        let operation = client.operation(id).await?;
         if matches!(operation.state.as_str(), "pending" | "running") {
             tokio::time::sleep(LOOK_EVERY).await;
             continue;
         }
-        args.connection.output().one(Some(&operation), operation_lines)?;
+        output.one(Some(&operation), operation_lines)?;
         return match operation.state.as_str() {
             "done" if operation.failed == 0 => Ok(()),
             "done" => Err(anyhow::anyhow!("it could not be done to {}", operation.failed).into()),

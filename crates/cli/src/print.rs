@@ -64,6 +64,24 @@ impl Output {
         }
     }
 
+    /// Prints a list that comes with more than its items: as JSON the whole of it, else the items, for people as
+    /// rows under `headings`.
+    ///
+    /// # Errors
+    /// What stdout says.
+    pub(crate) fn listed<W: Serialize, T: Serialize>(
+        self,
+        whole: &W,
+        items: &[T],
+        headings: &[&str],
+        row: fn(&T) -> Vec<String>,
+    ) -> anyhow::Result<()> {
+        match self {
+            Self::Json => line(&serde_json::to_string_pretty(whole)?),
+            Self::Table | Self::Jsonl => self.grid(items, headings, row),
+        }
+    }
+
     /// Prints several things of one kind, for people as rows under `headings`.
     ///
     /// # Errors
@@ -91,11 +109,13 @@ fn grid(headings: &[&str], rows: &[Vec<String>]) -> String {
     let width =
         |column: usize| rows.iter().filter_map(move |row| row.get(column)).map(|text| text.chars().count());
     let widths: Vec<usize> = (0..columns).map(|column| width(column).max().unwrap_or(0)).collect();
-    let lines = rows.iter().map(|row| {
-        let cells = row.iter().zip(&widths).map(|(text, width)| format!("{text:width$}"));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    });
-    lines.collect::<Vec<_>>().join("\n")
+    rows.iter().map(|row| placed(row, &widths)).collect::<Vec<_>>().join("\n")
+}
+
+/// One row, each cell at least as wide as its column.
+pub(crate) fn placed(cells: &[String], widths: &[usize]) -> String {
+    let cells = cells.iter().zip(widths).map(|(text, width)| format!("{:width$}", shown(text)));
+    cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
 }
 
 /// The names in one column, the values in the next.
@@ -116,10 +136,18 @@ fn shown(text: &str) -> String {
 /// # Errors
 /// What stdout says. A reader that has closed its pipe has all that it wanted: that is none.
 pub(crate) fn line(text: &str) -> anyhow::Result<()> {
+    line_if_read(text).map(|_| ())
+}
+
+/// As [`line()`]; false where the reader has closed its pipe: what would go on for long may end.
+///
+/// # Errors
+/// What stdout says.
+pub(crate) fn line_if_read(text: &str) -> anyhow::Result<bool> {
     let mut stdout = std::io::stdout().lock();
     match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        result => Ok(result?),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        result => Ok(result.map(|()| true)?),
     }
 }
 
@@ -142,6 +170,12 @@ mod tests {
     fn names_and_values_stand_in_columns_and_cannot_steer_a_terminal() {
         let lines = vec![("id", "evt_1".to_owned()), ("payload", "\u{1b}[2J\u{9b}é".to_owned())];
         assert_eq!(aligned(&lines), "id       evt_1\npayload  \\u{1b}[2J\\u{9b}é");
+    }
+
+    #[test]
+    fn a_row_by_itself_cannot_steer_a_terminal_either() {
+        let cells = ["\u{1b}[2J".to_owned(), "b".to_owned(), String::new()];
+        assert_eq!(placed(&cells, &[12, 3, 3]), "\\u{1b}[2J     b");
     }
 
     #[test]

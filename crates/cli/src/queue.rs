@@ -1,7 +1,8 @@
 //! `naven queue`: queues on the command line.
 //!
-//! Lives here: its commands and their arguments. Not here: a queue's settings as flags (`queue_fields.rs`),
-//! how queues look (`queue_shown.rs`), and the calls (`naven-client`).
+//! Lives here: its commands, and the arguments of those that make and change queues. Not here: a queue's settings
+//! as flags (`queue_fields.rs`), how queues look (`queue_shown.rs`), emptying and watching them
+//! (`queue_purge.rs`, `queue_watch.rs`, `queue_tail.rs`), and the calls (`naven-client`).
 
 use clap::{Args, Subcommand};
 use naven_api::{Backoff, StartFrom};
@@ -10,7 +11,10 @@ use naven_client::{QueueCreateRequest, QueueName, QueuePatchRequest, QueueReply,
 use crate::connection::{Connection, answered};
 use crate::exit::Failure;
 use crate::queue_fields::FieldArgs;
+use crate::queue_purge::{self, PurgeArgs};
 use crate::queue_shown::{self, Change, Deletion, Shown};
+use crate::queue_tail::{self, TailArgs};
+use crate::queue_watch::{self, ConsumersArgs, StatsArgs};
 
 /// What to know where no answer came.
 const ADVICE: &str = "it may have been done: look before you repeat this";
@@ -32,6 +36,14 @@ pub(crate) enum QueueCommand {
     Pause(PauseArgs),
     /// Hand out a queue's events again.
     Resume(NamedArgs),
+    /// Throw away what waits in a queue, in the background; what somebody has stays with its holder.
+    Purge(PurgeArgs),
+    /// Show what happened in a queue, step by step: how much, how fast, how deep it was.
+    Stats(StatsArgs),
+    /// Show who holds a queue's events, and who waits for some.
+    Consumers(ConsumersArgs),
+    /// Show each change in a queue as it happens, until Ctrl-C or the queue's end.
+    Tail(TailArgs),
 }
 
 /// Arguments of `naven queue list`.
@@ -176,6 +188,10 @@ pub(crate) async fn run(command: QueueCommand) -> Result<(), Failure> {
             let queue = answered(args.connection.client()?.resume_queue(&args.queue).await, ADVICE)?;
             Ok(args.connection.output().one(Some(&queue), queue_shown::lines)?)
         }
+        QueueCommand::Purge(args) => queue_purge::purge(args).await,
+        QueueCommand::Stats(args) => queue_watch::stats(args).await,
+        QueueCommand::Consumers(args) => queue_watch::consumers(args).await,
+        QueueCommand::Tail(args) => queue_tail::tail(args).await,
     }
 }
 

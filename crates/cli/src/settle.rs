@@ -1,12 +1,14 @@
 //! `naven ack` and `naven nack`: a holder's last word, on the command line.
 //!
-//! Lives here: their arguments, and reading numbers of seconds. Not here: the calls (`naven-client`).
+//! Lives here: their arguments, and reading tokens and numbers of seconds. Not here: heartbeats (`heartbeat.rs`),
+//! and the calls (`naven-client`).
 
 use std::fmt::Display;
 
 use clap::{Args, ValueEnum};
+use naven_api::limits::{PAYLOAD_DEPTH_MAX, RESULT_BYTES_MAX};
 use naven_api::{DelaySeconds, EventId, LeaseToken};
-use naven_client::{AckReply, Nack, NackMode, NackReply};
+use naven_client::{AckReply, AckResult, Nack, NackMode, NackReply};
 
 use crate::connection::{Connection, answered, read_stdin};
 use crate::exit::Failure;
@@ -20,9 +22,9 @@ const TOKEN_BYTES_MAX: usize = 4 * 1024;
 
 /// The event and the proof of its lease.
 #[derive(Debug, Args)]
-struct Held {
+pub(crate) struct Held {
     /// The event.
-    event_id: EventId,
+    pub(crate) event_id: EventId,
 
     /// The claim's leaseToken, or `-` for standard input. Better there or in the variable: arguments
     /// show in process lists.
@@ -41,6 +43,11 @@ struct Held {
 pub(crate) struct AckArgs {
     #[command(flatten)]
     held: Held,
+
+    /// What came of it: a JSON value of at most 4 KiB, or `-` for standard input.
+    #[arg(long, value_name = "JSON|-", allow_hyphen_values = true)]
+    result: Option<String>,
+
     #[command(flatten)]
     connection: Connection,
 }
@@ -79,7 +86,8 @@ enum Mode {
 }
 
 impl Held {
-    async fn token(&self) -> anyhow::Result<LeaseToken> {
+    /// The token; standard input is read where it stands there.
+    pub(crate) async fn token(&self) -> anyhow::Result<LeaseToken> {
         match self.token.as_str() {
             "-" => Ok(LeaseToken::new(read_stdin(TOKEN_BYTES_MAX).await?.trim())),
             token => Ok(LeaseToken::new(token)),
@@ -90,10 +98,31 @@ impl Held {
 /// Acks and prints the answer.
 pub(crate) async fn ack(args: AckArgs) -> Result<(), Failure> {
     let client = args.connection.client()?;
+    if args.held.token == "-" && args.result.as_deref() == Some("-") {
+        return Err(Failure::usage("only one of --token and --result can be read from standard input"));
+    }
+    let result = result(args.result.as_deref()).await?;
     let token = args.held.token().await?;
-    let reply = client.ack(args.held.event_id, &token).await;
+    let reply = match result {
+        Some(result) => client.ack_with(args.held.event_id, &token, result).await,
+        None => client.ack(args.held.event_id, &token).await,
+    };
     let acked = answered(reply, ADVICE)?;
     Ok(args.connection.output().one(Some(&acked), acked_lines)?)
+}
+
+/// The result that an argument says.
+async fn result(argument: Option<&str>) -> Result<Option<AckResult>, Failure> {
+    let text = match argument {
+        None => return Ok(None),
+        Some("-") => read_stdin(RESULT_BYTES_MAX).await?,
+        Some(text) => text.to_owned(),
+    };
+    let result = AckResult::parse(text.trim()).ok_or_else(|| {
+        let bounds = format!("at most {RESULT_BYTES_MAX} bytes, nested at most {PAYLOAD_DEPTH_MAX} deep");
+        Failure::usage(format!("--result: expected a JSON value of {bounds}"))
+    })?;
+    Ok(Some(result))
 }
 
 /// Nacks and prints the answer.

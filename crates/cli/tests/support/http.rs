@@ -16,6 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(90);
 pub(crate) struct Http {
     address: String,
     key: String,
+    /// Further headers, each with its line end.
+    headers: String,
 }
 
 /// What came back.
@@ -32,7 +34,13 @@ pub(crate) struct Answer {
 
 impl Http {
     pub(crate) fn new(address: &str, key: &str) -> Self {
-        Self { address: address.to_owned(), key: key.to_owned() }
+        Self { address: address.to_owned(), key: key.to_owned(), headers: String::new() }
+    }
+
+    /// The same with this header.
+    pub(crate) fn with_header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push_str(&format!("{name}: {value}\r\n"));
+        self
     }
 
     /// The key that it sends.
@@ -61,8 +69,8 @@ impl Http {
         write!(
             stream,
             "{method} {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n\
-             content-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}",
-            self.address, self.key
+             content-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n{}\r\n{body}",
+            self.address, self.key, self.headers
         )?;
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes)?;

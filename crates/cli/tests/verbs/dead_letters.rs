@@ -30,6 +30,11 @@ fn dead_letters_are_found_brought_back_and_forgotten() {
     redrive.run(&["--queue", "mail", "--all", "--dry-run", "--output", "table"]);
     redrive.forms(|time| args(["--queue", "mail", &dead[time]]));
     redrive.run(&["--queue", "mail", "--error", "no such error", "--output", "table"]);
+    let moved = scene.dead("billing", "no such address");
+    redrive.run(&["--queue", "billing", &moved, "--target-queue", "nowhere"]);
+    redrive.run(&["--queue", "billing", "--all", "--target-queue", "stock", "--keep-attempts"]);
+    redrive.run(&["--queue", "billing", "--all", "--target-queue", "stock", "--wait", "--output", "table"]);
+    assert_eq!(scene.get("event-queues/stock")["counts"]["ready"], 1);
     redrive.run(&["--queue", "mail"]);
     redrive.run(&["--queue", "nowhere", "--all"]);
     redrive.outside(&["--queue", "mail", "--all"]);
@@ -39,6 +44,8 @@ fn dead_letters_are_found_brought_back_and_forgotten() {
     discard.run(&["--queue", "mail", "--all", "--dry-run", "--output", "table"]);
     discard.forms(|time| args(["--queue", "mail", &dead[time + 3]]));
     discard.run(&["--queue", "mail", &dead[5], "--output", "table"]);
+    scene.dead("stock", "no such address");
+    discard.run(&["--queue", "stock", "--all", "--wait", "--output", "table"]);
     discard.run(&["--queue", "nowhere", "--all"]);
     discard.outside(&["--queue", "mail", "--all"]);
     discard.check();

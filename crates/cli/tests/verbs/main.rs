@@ -9,12 +9,15 @@
 mod support;
 
 mod dead_letters;
+mod event_lists;
 mod events;
 mod folders;
 mod keys;
 mod placeholders;
 mod queues;
+mod running;
 mod scene;
 mod servers;
 mod streams;
 mod verb;
+mod watching;

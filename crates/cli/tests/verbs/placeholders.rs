@@ -4,8 +4,19 @@
 //! (`verb.rs`).
 
 /// Fields of JSON whose numbers differ.
-const NUMBERS: [&str; 8] =
-    ["waitMs", "runMs", "bytes", "rows", "uptoLsn", "lsn", "oldestReadyAgeSeconds", "replayedUptoLsn"];
+const NUMBERS: [&str; 11] = [
+    "waitMs",
+    "runMs",
+    "bytes",
+    "rows",
+    "uptoLsn",
+    "lsn",
+    "oldestReadyAgeSeconds",
+    "replayedUptoLsn",
+    "p50",
+    "p95",
+    "p99",
+];
 /// Lines of tables whose numbers differ.
 const LINES: [&str; 5] = ["bytes ", "rows ", "upto lsn ", "lsn ", "replayed up to lsn "];
 
@@ -19,13 +30,52 @@ fn line(line: &str) -> String {
     if let Some(name) = LINES.iter().find(|name| line.starts_with(**name)) {
         return format!("{name}<n>");
     }
-    let mut line = words(line);
+    let mut line = words(&cursors(line));
     for name in NUMBERS {
         for start in [format!("\"{name}\":"), format!("\"{name}\": ")] {
             line = numbered(&line, &start);
         }
     }
-    followed(&line)
+    quantiles(&followed(&line))
+}
+
+/// What stands behind each word that a cursor follows.
+fn cursors(line: &str) -> String {
+    let mut line = line.to_owned();
+    for start in ["--cursor ", "\"nextCursor\":\"", "\"nextCursor\": \""] {
+        if let Some((before, rest)) = line.split_once(start) {
+            let is_of_a_cursor = |c: char| c.is_ascii_alphanumeric() || "_-=".contains(c);
+            let after = rest.trim_start_matches(is_of_a_cursor);
+            // In a help there is a placeholder already.
+            if after.len() < rest.len() {
+                line = format!("{before}{start}<cursor>{after}");
+            }
+        }
+    }
+    line
+}
+
+/// Cells of three times with slashes between, and the gap behind them, which is as wide as they are short.
+fn quantiles(line: &str) -> String {
+    let is_cell = |word: &str| {
+        let times: Vec<&str> = word.split('/').collect();
+        times.len() == 3
+            && times.iter().all(|time| !time.is_empty() && time.chars().all(|c| c.is_ascii_digit()))
+    };
+    let mut placed: Vec<&str> = Vec::new();
+    let mut is_behind = false;
+    for word in line.split(' ') {
+        let is_next = is_cell(word);
+        match (is_behind, word) {
+            (true, "") => continue,
+            // A gap of two.
+            (true, _) => placed.push(""),
+            (false, _) => {}
+        }
+        placed.push(if is_next { "<n>/<n>/<n>" } else { word });
+        is_behind = is_next;
+    }
+    placed.join(" ")
 }
 
 /// The digits behind each `start`.
@@ -115,6 +165,10 @@ fn what_differs_has_a_placeholder_and_nothing_else() {
         ("oldest  ready for 0 s", "oldest  ready for ? s"),
         ("bytes  123", "bytes <n>"),
         ("9df01234567890abcdef01234567890a", "<hex>"),
+        (r#"{"nextCursor":"Ab-_1","n":1}"#, r#"{"nextCursor":"<cursor>","n":1}"#),
+        ("list mail --cursor AbC --limit 1", "list mail --cursor <cursor> --limit 1"),
+        ("0  1/2/3       10/20/30", "0  <n>/<n>/<n>  <n>/<n>/<n>"),
+        ("a/b/c  d  1/2", "a/b/c  d  1/2"),
     ] {
         assert_eq!(placed(text), expected, "{text}");
     }

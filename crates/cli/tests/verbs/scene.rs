@@ -43,6 +43,14 @@ impl Scene {
         text(&event, "id")
     }
 
+    /// Publishes to a queue as a part of a trace; the event's id.
+    pub(crate) fn publish_traced(&self, queue: &str) -> String {
+        let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let client = self.naven.client().with_header("traceparent", trace);
+        let event = client.post(&format!("/v1/event-queues/{queue}/events"), r#"{"payload":{"n":1.50}}"#);
+        text(&event.success(), "id")
+    }
+
     /// Publishes to a queue and claims it; the event's id and the lease's token.
     pub(crate) fn leased(&self, queue: &str) -> (String, String) {
         self.publish(queue);
