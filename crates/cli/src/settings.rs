@@ -145,6 +145,7 @@ impl Settings {
             access: Access {
                 cors_origins: list("cors-origins", args.cors_origins.or(file.cors_origins))?,
                 allowed_hosts: list("allowed-hosts", args.allowed_hosts.or(file.allowed_hosts))?,
+                trusted_proxies: Vec::new(),
             },
             log: file.log,
         };

@@ -20,7 +20,10 @@ mod tails;
 mod wait;
 mod watch;
 
-pub use access::{Access, HostName, Origin, ParseHostNameError, ParseOriginError};
+pub use access::{
+    Access, HostName, Origin, ParseHostNameError, ParseOriginError, ParseTrustedProxyError,
+    TRUSTED_PROXIES_MAX, TrustedProxy,
+};
 pub use config::{Patience, ServerConfig, ServerLimits};
 pub use failure::Failure;
 pub use http::openapi_document;

@@ -28,8 +28,9 @@ use serde_json::json;
 use tower::{Layer, ServiceExt};
 use tower_http::cors::CorsLayer;
 use tracing::Instrument;
+use tracing::field::display;
 
-use super::caller_address::Peer;
+use super::caller_address::{CallerAddress, Peer, TrustedProxies};
 use super::extract::RequestId;
 use super::host::HostRule;
 use super::problem::{self, Problem};
@@ -53,6 +54,7 @@ pub(crate) struct HttpDoor {
     router: Router,
     hosts: HostRule,
     cors: Option<CorsLayer>,
+    proxies: TrustedProxies,
     /// The other end of the connection, where the door is that of one.
     peer: Option<Peer>,
 }
@@ -62,7 +64,8 @@ impl HttpDoor {
     pub(crate) fn new(node: Arc<Node>, address: SocketAddr, access: &Access) -> Self {
         let hosts = HostRule::new(address, &access.allowed_hosts);
         let cors = cors::layer(&access.cors_origins);
-        Self { router: router(Arc::clone(&node)), node, hosts, cors, peer: None }
+        let proxies = TrustedProxies::new(&access.trusted_proxies);
+        Self { router: router(Arc::clone(&node)), node, hosts, cors, proxies, peer: None }
     }
 
     /// The door for a connection that comes from there.
@@ -104,8 +107,10 @@ impl HttpDoor {
         let tally = Tally::default();
         request.extensions_mut().insert(tally.clone());
         request.extensions_mut().insert(RequestId(id.clone()));
-        if let Some(peer) = self.peer {
-            request.extensions_mut().insert(peer);
+        let peer = self.peer.map(Peer::address);
+        let caller = peer.map(|peer| self.proxies.caller(peer, request.headers()));
+        if let Some(caller) = caller {
+            request.extensions_mut().insert(CallerAddress(caller));
         }
         let wants_problem = problem::is_wanted(request.headers());
         let mut response = match self.check_head(&request) {
@@ -125,7 +130,9 @@ impl HttpDoor {
         finish(&mut response, &id);
         let (status, took_ms) = (response.status().as_u16(), self.node.clock.monotonic_ms() - began);
         let code = failure.as_ref().map_or(0, |failure| failure.code.code());
-        tracing::debug!(request_id = id, %method, path, status, code, took_ms, "answered");
+        let client = caller.filter(|_| caller != peer).map(display);
+        let peer = peer.map(display);
+        tracing::debug!(request_id = id, %method, path, status, code, took_ms, peer, client, "answered");
         response
     }
 

@@ -19,6 +19,7 @@ mod door;
 mod event;
 mod event_list;
 mod extract;
+mod forwarded;
 mod group;
 mod health;
 mod host;

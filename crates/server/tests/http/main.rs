@@ -37,6 +37,7 @@ mod malformed_shapes;
 mod malformed_targets;
 mod openapi;
 mod progress;
+mod proxies;
 mod purge;
 mod raw;
 mod reach;
@@ -160,6 +161,10 @@ macro_rules! every_case {
                 a_keys_time_is_over_at_its_moment,
                 calls_are_bounded_but_for_settling,
                 the_servers_own_key_is_changed_in_its_settings;
+            proxies:
+                a_consumers_address_is_what_trusted_proxies_say,
+                log_lines_name_the_peer_and_who_called_through_it,
+                a_trusted_proxy_names_no_host;
             purge:
                 what_waits_is_thrown_away_and_what_is_held_stays,
                 a_purge_is_told_apart_by_age_and_key,

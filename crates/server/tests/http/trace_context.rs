@@ -107,7 +107,7 @@ pub(crate) async fn a_redriven_event_keeps_its_trace(factory: Factory) {
 
 /// Log lines of this process.
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Lines(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Lines {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -122,7 +122,7 @@ impl Write for Lines {
 
 impl Lines {
     /// The lines from now on, of all servers of this process.
-    fn of_this_process() -> Self {
+    pub(crate) fn of_this_process() -> Self {
         static LINES: OnceLock<Lines> = OnceLock::new();
         let start = || {
             let lines = Self::default();
@@ -138,7 +138,7 @@ impl Lines {
     }
 
     /// The one line that tells of this request.
-    fn line(&self, request_id: &str) -> String {
+    pub(crate) fn line(&self, request_id: &str) -> String {
         let text = String::from_utf8(self.0.lock().expect("nobody panics").clone()).expect("lines are text");
         let line = text.lines().find(|line| line.contains(request_id) && line.contains("answered"));
         line.unwrap_or_else(|| panic!("no line of {request_id} in:\n{text}")).to_owned()
