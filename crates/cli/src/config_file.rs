@@ -26,6 +26,7 @@ pub(crate) struct ConfigFile {
     pub(crate) tls_key: Option<PathBuf>,
     pub(crate) cors_origins: Option<Vec<String>>,
     pub(crate) allowed_hosts: Option<Vec<String>>,
+    pub(crate) trusted_proxies: Option<Vec<String>>,
     pub(crate) log: Option<String>,
     pub(crate) admin_key: Option<String>,
     /// The names that stand in it.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use naven_server::{Access, TlsFiles};
+use naven_server::{Access, TRUSTED_PROXIES_MAX, TlsFiles};
 use naven_store::embedded::log::segment::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
 
 use crate::config_file::ConfigFile;
@@ -69,6 +69,11 @@ pub(crate) struct ServerArgs {
     /// loopback address none, else all]
     #[arg(long, env = "NAVEN_ALLOWED_HOSTS", value_name = "NAMES", value_delimiter = ',')]
     allowed_hosts: Option<Vec<String>>,
+
+    /// Proxies that are believed from which address a request came to them (Forwarded, X-Forwarded-For): IP
+    /// addresses and networks, separated by commas. [default: none]
+    #[arg(long, env = "NAVEN_TRUSTED_PROXIES", value_name = "NETS", value_delimiter = ',')]
+    trusted_proxies: Option<Vec<String>>,
 
     /// A TOML file with these settings, named as the flags but in snake_case.
     #[arg(long, env = "NAVEN_CONFIG", value_name = "FILE")]
@@ -145,7 +150,7 @@ impl Settings {
             access: Access {
                 cors_origins: list("cors-origins", args.cors_origins.or(file.cors_origins))?,
                 allowed_hosts: list("allowed-hosts", args.allowed_hosts.or(file.allowed_hosts))?,
-                trusted_proxies: Vec::new(),
+                trusted_proxies: list("trusted-proxies", args.trusted_proxies.or(file.trusted_proxies))?,
             },
             log: file.log,
         };
@@ -153,6 +158,11 @@ impl Settings {
             return Err(Failure::usage(
                 "redis-no-auth: only where the Redis door listens on a loopback address such as 127.0.0.1",
             ));
+        }
+        if settings.access.trusted_proxies.len() > TRUSTED_PROXIES_MAX {
+            return Err(Failure::usage(format!(
+                "trusted-proxies: expected at most {TRUSTED_PROXIES_MAX} addresses and networks"
+            )));
         }
         let possible = SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX;
         if settings.segment_bytes.is_some_and(|bytes| !(possible.contains(&bytes) && bytes.is_power_of_two()))
@@ -184,9 +194,10 @@ fn parsed<T: FromStr>(name: &str, text: &str, rule: impl Display) -> Result<T, F
     text.parse().map_err(|_| Failure::usage(format!("{name}: {rule}, found '{text}'")))
 }
 
-/// Each of the texts; an empty one, which an empty variable has, is none.
+/// Each of the texts, without the blanks that lists may have after commas; an empty one, which an empty
+/// variable has, is none.
 fn list<T: FromStr<Err: Display>>(name: &str, texts: Option<Vec<String>>) -> Result<Vec<T>, Failure> {
-    let texts = texts.into_iter().flatten().filter(|text| !text.is_empty());
+    let texts = texts.iter().flatten().map(|text| text.trim()).filter(|text| !text.is_empty());
     texts
         .map(|text| {
             let parsed = text.parse();
@@ -222,6 +233,7 @@ mod tests {
             tls_key: None,
             cors_origins: None,
             allowed_hosts: None,
+            trusted_proxies: None,
             config: None,
         }
     }
@@ -304,5 +316,35 @@ mod tests {
         let refusal = |origins, hosts| settings(origins, hosts).unwrap_err().to_string();
         assert!(refusal("https://a.example,*", "").starts_with("cors-origins: expected an origin"));
         assert!(refusal("", "a:80").contains("found 'a:80'"));
+    }
+    #[test]
+    fn proxies_are_addresses_and_networks_in_a_bounded_list() {
+        let of = |list: Vec<String>| {
+            let settings = Settings::resolve(ServerArgs { trusted_proxies: Some(list), ..args() })?;
+            Ok::<_, Failure>(settings.access.trusted_proxies.iter().map(ToString::to_string).collect())
+        };
+        let split = |text: &str| of(text.split(',').map(str::to_owned).collect());
+        let listed: Vec<String> = split("10.0.0.0/8, ::1,192.0.2.1").unwrap();
+        assert_eq!(listed, ["10.0.0.0/8", "::1", "192.0.2.1"]);
+        assert!(split("").unwrap().is_empty(), "an empty variable names none");
+        let refusal = split("10.0.0.1/8").unwrap_err().to_string();
+        assert!(refusal.starts_with("trusted-proxies: expected an IP address or a network"), "{refusal}");
+        assert!(refusal.ends_with("found '10.0.0.1/8'"), "{refusal}");
+        let many = |count: usize| of(vec!["::1".to_owned(); count]);
+        assert_eq!(many(1_000).unwrap().len(), 1_000);
+        assert!(many(1_001).unwrap_err().to_string().starts_with("trusted-proxies: expected at most 1000"));
+    }
+
+    #[test]
+    fn proxies_of_the_file_hold_where_no_flag_names_others() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "trusted_proxies = ['10.0.0.0/8', 'fd00::/8']\n").unwrap();
+        let proxies = |flag: Option<Vec<String>>| {
+            let config = Some(file.path().into());
+            let settings = Settings::resolve(ServerArgs { trusted_proxies: flag, config, ..args() }).unwrap();
+            settings.access.trusted_proxies.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(proxies(None), ["10.0.0.0/8", "fd00::/8"]);
+        assert_eq!(proxies(Some(vec!["::1".to_owned()])), ["::1"]);
     }
 }

@@ -27,7 +27,7 @@ const fn rule(name: &'static str, bounds: &'static str, default: &'static str) -
 /// The key's name: no flag sets it.
 const ADMIN_KEY: &str = "admin_key";
 
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 13] = [
     rule("data", "a folder of its own", "./naven-data"),
     rule("http", "an IP address and a port", "127.0.0.1:7480"),
     rule("redis", "an IP address and a port, or off", "127.0.0.1:7379"),
@@ -43,6 +43,7 @@ const RULES: [Rule; 12] = [
     rule("tls_key", "a PEM file; needs tls_cert", "none"),
     rule("cors_origins", "a list of origins: http or https, a host, no path, no *", "none"),
     rule("allowed_hosts", "a list of host names without ports", "on a loopback address none, else all"),
+    rule("trusted_proxies", "a list of IP addresses and networks, at most 1000", "none"),
     rule("log", "off, error, warn, info, debug, trace, or a filter for modules", "info"),
     rule(ADMIN_KEY, "a key that naven key generate made", "none"),
 ];

@@ -127,6 +127,10 @@ fn value(name: &str, settings: &Settings, log: Option<&str>) -> Value {
         "tls_key" => json!(tls.as_ref().map(|tls| tls.key.display().to_string())),
         "cors_origins" => texts(access.cors_origins.iter().map(|origin| origin.as_str()).collect()),
         "allowed_hosts" => texts(access.allowed_hosts.iter().map(|host| host.as_str()).collect()),
+        "trusted_proxies" => {
+            let proxies: Vec<_> = access.trusted_proxies.iter().map(ToString::to_string).collect();
+            texts(proxies.iter().map(String::as_str).collect())
+        }
         "log" => json!(log.or(of_file.as_deref()).unwrap_or(logs::OF_A_SERVER)),
         "admin_key" => json!(admin_key.as_ref().map(|_| "set")),
         _ => Value::Null,

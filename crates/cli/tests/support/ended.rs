@@ -54,6 +54,7 @@ pub(crate) fn naven() -> Command {
         "NAVEN_SEGMENT_BYTES",
         "NAVEN_TLS_CERT",
         "NAVEN_TLS_KEY",
+        "NAVEN_TRUSTED_PROXIES",
     ] {
         command.env_remove(name);
     }

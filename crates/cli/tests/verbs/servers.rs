@@ -71,7 +71,8 @@ fn settings_are_shown_with_their_sources() {
     let scene = Scene::start();
     let key = format!("nvk_{}_{}", "0".repeat(26), "a".repeat(52));
     let all = "redis = 'off'\nlog = 'debug'\ndata = 'from-file'\ntls_cert = 'c.pem'\ntls_key = 'k.pem'\n\
-               segment_bytes = 262144\nallowed_hosts = ['naven.example']\n";
+               segment_bytes = 262144\nallowed_hosts = ['naven.example']\n\
+               trusted_proxies = ['10.0.0.0/8', '::1']\n";
     let all = file(&scene, "all.toml", &format!("{all}admin_key = '{key}'\n"));
     let typo = file(&scene, "typo.toml", "redis = 'off'\nhtpp = '127.0.0.1:0'\n");
     let mut show = Verb::new(&scene, "config show");
@@ -80,6 +81,7 @@ fn settings_are_shown_with_their_sources() {
     show.run(&["--output", "table"]);
     show.run(&["--config", &typo]);
     show.run(&["--redis", "0.0.0.0:1", "--redis-no-auth"]);
+    show.run(&["--trusted-proxies", "10.0.0.0/8, 10.0.0.1/8"]);
     show.check();
 
     let mut reference = Verb::new(&scene, "config reference");
