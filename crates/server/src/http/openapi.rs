@@ -9,13 +9,7 @@ use std::sync::LazyLock;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use naven_api::lease_batch::{LeaseBatchReply, LeaseBatchRequest};
-use naven_api::settle::{AckRequest, HeartbeatRequest, NackRequest};
-use naven_api::{
-    ErrorCode, audit, bulk, claim, dead, envelope, event, event_list, key, operate, publish, purge, queue,
-    settle, stream, system, watch,
-};
-use utoipa::ToSchema;
+use naven_api::ErrorCode;
 use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::path::{Operation, OperationBuilder, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::RequestBodyBuilder;
@@ -31,6 +25,7 @@ use super::routes::{Data, Kind, Need, Parameter, Route, every, examples};
 
 mod links;
 mod requests;
+mod words;
 
 const JSON: &str = "application/json";
 const EVENT_STREAM: &str = "text/event-stream";
@@ -79,31 +74,7 @@ fn method(name: &str) -> HttpMethod {
 fn operation(route: &Route) -> Operation {
     let mut operation =
         OperationBuilder::new().summary(Some(route.summary)).operation_id(Some(operation_id(route)));
-    for name in route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
-        let about = match name {
-            "queue" | "group" => "The queue's id or name",
-            "name" => "The stream's name, with every / in it escaped",
-            "id" if route.path.starts_with("/v1/keys/") => "The key's id",
-            _ if route.path.starts_with("/v1/operations") => "The operation's id",
-            _ => "The event's id",
-        };
-        let parameter = ParameterBuilder::new()
-            .name(name)
-            .parameter_in(ParameterIn::Path)
-            .required(Required::True)
-            .description(Some(about))
-            .schema(Some(ObjectBuilder::new().schema_type(Type::String)));
-        operation = operation.parameter(parameter);
-    }
-    for parameter in route.query {
-        operation = operation.parameter(query_parameter(parameter));
-    }
-    if route.takes_idempotency_key() {
-        operation = operation.parameter(idempotency_key());
-    }
-    if route.takes_trace() {
-        operation = operation.parameter(trace_header("traceparent")).parameter(trace_header("tracestate"));
-    }
+    operation = with_parameters(operation, route);
     if let Some(schema) = route.body {
         // Every body may be left away where nothing in it is required.
         let mut content = Content::new(Some(Ref::from_schema_name(schema)));
@@ -138,6 +109,36 @@ fn operation(route: &Route) -> Operation {
         );
     }
     operation.build()
+}
+
+/// What its path, its query and its headers take.
+fn with_parameters(mut operation: OperationBuilder, route: &Route) -> OperationBuilder {
+    for name in route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
+        let about = match name {
+            "queue" | "group" => "The queue's id or name",
+            "name" => "The stream's name, with every / in it escaped",
+            "id" if route.path.starts_with("/v1/keys/") => "The key's id",
+            _ if route.path.starts_with("/v1/operations") => "The operation's id",
+            _ => "The event's id",
+        };
+        let parameter = ParameterBuilder::new()
+            .name(name)
+            .parameter_in(ParameterIn::Path)
+            .required(Required::True)
+            .description(Some(about))
+            .schema(Some(ObjectBuilder::new().schema_type(Type::String)));
+        operation = operation.parameter(parameter);
+    }
+    for parameter in route.query {
+        operation = operation.parameter(query_parameter(parameter));
+    }
+    if route.takes_idempotency_key() {
+        operation = operation.parameter(idempotency_key());
+    }
+    if route.takes_trace() {
+        operation = operation.parameter(trace_header("traceparent")).parameter(trace_header("tracestate"));
+    }
+    operation
 }
 
 fn operation_id(route: &Route) -> String {
@@ -286,7 +287,7 @@ fn components() -> Components {
         enveloped_as(Ref::from_schema_name("ErrorCode").into(), Ref::from_schema_name("ErrorData").into());
     ComponentsBuilder::new()
         .security_scheme(BEARER, SecurityScheme::Http(bearer))
-        .schemas_from_iter(requests::closed(words()))
+        .schemas_from_iter(requests::closed(words::words()))
         .schema("ResumeRequest", no_fields())
         .schema("ErrorCode", error_code())
         .schema("ErrorEnvelope", failed)
@@ -305,79 +306,4 @@ fn error_code() -> ObjectBuilder {
         .schema_type(Type::Integer)
         .description(Some(about.join(", ")))
         .enum_values(Some(ErrorCode::ALL.iter().map(|code| code.code())))
-}
-
-type Named = (String, RefOr<Schema>);
-
-/// The schemas of requests and replies, with everything that they are made of.
-fn words() -> Vec<Named> {
-    let mut all = Vec::new();
-    add::<queue::QueueCreateRequest>(&mut all);
-    add::<queue::QueuePatchRequest>(&mut all);
-    add::<queue::PauseRequest>(&mut all);
-    add::<queue::QueueReply>(&mut all);
-    add::<queue::QueueDeletedReply>(&mut all);
-    add::<publish::PublishRequest>(&mut all);
-    add::<publish::PublishBatchRequest>(&mut all);
-    add::<event::EventReply>(&mut all);
-    add::<event::RedriveRequest>(&mut all);
-    add::<operate::CancelRequest>(&mut all);
-    add::<operate::RescheduleRequest>(&mut all);
-    add::<operate::RunNowRequest>(&mut all);
-    add::<purge::PurgeRequest>(&mut all);
-    add::<event::TimelineReply>(&mut all);
-    add::<event_list::EventsReply>(&mut all);
-    add::<dead::DeadLettersReply>(&mut all);
-    add::<bulk::DeadRedriveRequest>(&mut all);
-    add::<bulk::DeadDiscardRequest>(&mut all);
-    add::<bulk::MatchedReply>(&mut all);
-    add::<bulk::BulkReply>(&mut all);
-    add::<bulk::OperationReply>(&mut all);
-    add::<dead::ErrorGroupsReply>(&mut all);
-    add::<stream::StreamReply>(&mut all);
-    add::<stream::EntryReply>(&mut all);
-    add::<stream::GroupReply>(&mut all);
-    add::<stream::StreamDeletedReply>(&mut all);
-    add::<stream::ResetRequest>(&mut all);
-    add::<stream::TrimRequest>(&mut all);
-    add::<stream::TrimReply>(&mut all);
-    add::<claim::ClaimRequest>(&mut all);
-    add::<claim::ClaimBatchRequest>(&mut all);
-    add::<claim::ClaimReply>(&mut all);
-    add::<claim::ClaimBatchReply>(&mut all);
-    add::<HeartbeatRequest>(&mut all);
-    add::<settle::HeartbeatReply>(&mut all);
-    add::<AckRequest>(&mut all);
-    add::<settle::AckReply>(&mut all);
-    add::<NackRequest>(&mut all);
-    add::<settle::NackReply>(&mut all);
-    add_as::<LeaseBatchRequest<HeartbeatRequest>>("HeartbeatBatchRequest", &mut all);
-    add_as::<LeaseBatchReply<settle::HeartbeatReply>>("HeartbeatBatchReply", &mut all);
-    add_as::<LeaseBatchRequest<AckRequest>>("AckBatchRequest", &mut all);
-    add_as::<LeaseBatchReply<settle::AckReply>>("AckBatchReply", &mut all);
-    add_as::<LeaseBatchRequest<NackRequest>>("NackBatchRequest", &mut all);
-    add_as::<LeaseBatchReply<settle::NackReply>>("NackBatchReply", &mut all);
-    add::<key::KeyCreateRequest>(&mut all);
-    add::<key::KeyPatchRequest>(&mut all);
-    add::<key::KeyRotateRequest>(&mut all);
-    add::<key::KeyReply>(&mut all);
-    add::<key::KeyDeletedReply>(&mut all);
-    add::<audit::AuditReply>(&mut all);
-    add::<watch::StatsReply>(&mut all);
-    add::<watch::ConsumersReply>(&mut all);
-    add::<watch::ChangeReply>(&mut all);
-    add::<system::MeReply>(&mut all);
-    add::<system::SystemReply>(&mut all);
-    add::<system::HealthReply>(&mut all);
-    add::<envelope::ErrorData>(&mut all);
-    all
-}
-
-fn add<T: ToSchema>(all: &mut Vec<Named>) {
-    add_as::<T>(&T::name(), all);
-}
-
-fn add_as<T: ToSchema>(name: &str, all: &mut Vec<Named>) {
-    all.push((name.to_owned(), T::schema()));
-    T::schemas(all);
 }

@@ -17,7 +17,6 @@ const UNKNOWN: &str = "evt_00000000000000000000000000";
 const NOT_YET: &[(u32, &str)] = &[
     (40_003, "comes with schedules"),
     (40_004, "comes with schedules"),
-    (40_006, "filters are single fields so far, and their faults are 40001"),
     (40_403, "comes with schedules"),
     (40_600, "every answer is JSON, whatever Accept says"),
     (40_905, "calls under one Idempotency-Key stand in the engine's order: the later one finds the answer"),

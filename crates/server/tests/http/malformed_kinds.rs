@@ -40,6 +40,10 @@ pub(crate) enum Kind {
     Objects,
     Payload,
     Headers,
+    /// Any JSON of at most 4 KiB.
+    Value,
+    /// A list of states of what waits.
+    States,
 }
 
 /// A value, as JSON, with the code that it gets and where in the field it is wrong.
@@ -119,7 +123,8 @@ impl Kind {
             Self::Scopes => "[\"read\"]".to_owned(),
             Self::Patterns => "[\"*\"]".to_owned(),
             Self::Ids => "[\"e\"]".to_owned(),
-            Self::Object | Self::Payload | Self::Headers => "{}".to_owned(),
+            Self::Object | Self::Payload | Self::Headers | Self::Value => "{}".to_owned(),
+            Self::States => "[\"dead\"]".to_owned(),
             Self::Filter(field) => format!("{{\"{field}\":\"fatal\"}}"),
             Self::Objects => "[{}]".to_owned(),
         }
@@ -134,7 +139,8 @@ impl Kind {
             Self::Text(0, _) | Self::AnyText => "0bifalo",
             Self::Text(..) | Self::QueueName | Self::StreamName | Self::ConsumerId => "0bifealo",
             Self::StartFrom | Self::EntryId | Self::Time | Self::TimeWithin | Self::TimeAhead => "0bifsealo",
-            Self::Word(_) | Self::Scopes | Self::Ids => "0bifsealo",
+            Self::Word(_) | Self::Scopes | Self::Ids | Self::States => "0bifsealo",
+            Self::Value => "",
             Self::Patterns => "0bifsealo",
             Self::Object | Self::Payload | Self::Headers | Self::Filter(_) => "0bifseal",
             Self::Objects => "0bifseao",
@@ -149,7 +155,7 @@ impl Kind {
         let mut all: Vec<Bad> = of_types.map(|(_, json)| Bad::new((*json).to_owned())).collect();
         all.extend(self.own().into_iter().map(Bad::new));
         all.extend(self.within());
-        if self != Self::Payload {
+        if !matches!(self, Self::Payload | Self::Value) {
             let halves = HALVES.iter().map(|json| Bad { code: 40_000, ..Bad::new((*json).to_owned()) });
             all.extend(halves);
         }
@@ -193,6 +199,24 @@ impl Kind {
                 lists
             }
             Self::Filter(_) => Vec::new(),
+            Self::Value => vec![
+                long(4_095),
+                "9".repeat(4_097),
+                format!("-{}", "9".repeat(4_096)),
+                format!("\"{}\"", "\u{e9}".repeat(2_048)),
+                format!("[{}]", " ".repeat(4_095)),
+                format!("{{\"a\":\"{}\"}}", "x".repeat(4_096)),
+                format!("{}1{}", "[".repeat(65), "]".repeat(65)),
+                format!("{}1{}", "{\"a\":".repeat(65), "}".repeat(65)),
+            ],
+            Self::States => owned(&[
+                "[\"leased\"]",
+                "[\"done\"]",
+                "[\"READY\"]",
+                "[\"ready\",null]",
+                "[\"\"]",
+                "\"dead\"",
+            ]),
             Self::Objects => vec![format!("[{}]", vec!["{}"; 501].join(","))],
             Self::Payload => vec![
                 "[{}]".to_owned(),

@@ -116,9 +116,20 @@ const WHICH: &[Field] = &[
 ];
 const DRY: &[Field] = &[may("dryRun", Kind::Flag)];
 const REDRIVE: &[Field] = &[may("resetAttempts", Kind::Flag)];
+const TARGET: &[Field] = &[may("targetQueue", Kind::AnyText)];
+const PURGE: &[Field] =
+    &[may("states", Kind::States), may("olderThan", Kind::Time), may("dryRun", Kind::Flag)];
+const RESCHEDULE: &[Field] =
+    &[null("scheduledAt", Kind::TimeWithin), null("maxAttempts", Kind::Integer(1, 1_000))];
 
 const TOKEN: &[Field] = &[must("leaseToken", Kind::AnyText)];
-const BEAT: &[Field] = &[may("leaseSeconds", Kind::Integer(1, 43_200))];
+const BEAT: &[Field] = &[
+    may("leaseSeconds", Kind::Integer(1, 43_200)),
+    may("progress", Kind::Object),
+    may("progress.percent", Kind::Integer(0, 100)),
+    may("progress.note", Kind::AnyText),
+];
+const RESULT: &[Field] = &[null("result", Kind::Value)];
 const NACK: &[Field] = &[
     may("error", Kind::AnyText),
     may("retryDelaySeconds", Kind::Integer(0, DECADE)),
@@ -129,7 +140,13 @@ const ITEMS: &[Field] = &[
     must("items[0].eventId", Kind::AnyText),
     must("items[0].leaseToken", Kind::AnyText),
 ];
-const ITEM_BEAT: &[Field] = &[may("items[0].leaseSeconds", Kind::Integer(1, 43_200))];
+const ITEM_BEAT: &[Field] = &[
+    may("items[0].leaseSeconds", Kind::Integer(1, 43_200)),
+    may("items[0].progress", Kind::Object),
+    may("items[0].progress.percent", Kind::Integer(0, 100)),
+    may("items[0].progress.note", Kind::AnyText),
+];
+const ITEM_RESULT: &[Field] = &[null("items[0].result", Kind::Value)];
 const ITEM_NACK: &[Field] = &[
     may("items[0].error", Kind::AnyText),
     may("items[0].retryDelaySeconds", Kind::Integer(0, DECADE)),
@@ -167,17 +184,20 @@ pub(crate) const BODIES: &[Body] = &[
     ("POST /v1/event-queues/{queue}/dead-letters/discard", "{}", &[WHICH]),
     ("POST /v1/event-queues/{queue}/dead-letters/redrive", "{}", &[WHICH]),
     ("POST /v1/event-queues/{queue}/pause", "{}", &[REASON]),
+    ("POST /v1/event-queues/{queue}/purge", r#"{"dryRun":true}"#, &[PURGE]),
     ("POST /v1/event-queues/{queue}/resume", "{}", &[]),
     ("POST /v1/events/{id}/heartbeat", r#"{"leaseToken":"t"}"#, &[TOKEN, BEAT]),
-    ("POST /v1/events/{id}/ack", r#"{"leaseToken":"t"}"#, &[TOKEN]),
+    ("POST /v1/events/{id}/ack", r#"{"leaseToken":"t"}"#, &[TOKEN, RESULT]),
     ("POST /v1/events/{id}/nack", r#"{"leaseToken":"t"}"#, &[TOKEN, NACK]),
     ("POST /v1/events/{id}/cancel", "{}", &[REASON, QUEUE]),
-    ("POST /v1/events/{id}/redrive", "{}", &[QUEUE, REDRIVE]),
+    ("POST /v1/events/{id}/redrive", "{}", &[QUEUE, REDRIVE, TARGET]),
+    ("PATCH /v1/events/{id}", "{}", &[RESCHEDULE, QUEUE]),
+    ("POST /v1/events/{id}/run-now", "{}", &[QUEUE]),
     ("POST /v1/keys", r#"{"name":"x","scopes":["read"]}"#, &[NEW_KEY]),
     ("PATCH /v1/keys/{id}", "{}", &[KEY]),
     ("POST /v1/keys/{id}/rotate", "{}", &[OVERLAP]),
     ("POST /v1/leases/heartbeat", ITEM, &[ITEMS, ITEM_BEAT]),
-    ("POST /v1/leases/ack", ITEM, &[ITEMS]),
+    ("POST /v1/leases/ack", ITEM, &[ITEMS, ITEM_RESULT]),
     ("POST /v1/leases/nack", ITEM, &[ITEMS, ITEM_NACK]),
     ("POST /v1/operations/{id}/cancel", "{}", &[]),
     ("POST /v1/streams/{name}/events", r#"{"payload":{}}"#, &[PUBLISH]),
@@ -189,7 +209,7 @@ pub(crate) const BODIES: &[Body] = &[
 /// Further fields of these calls, which need another one beside them.
 pub(crate) const MORE: &[Body] = &[
     ("POST /v1/event-queues/{queue}/dead-letters/discard", r#"{"all":true}"#, &[DRY]),
-    ("POST /v1/event-queues/{queue}/dead-letters/redrive", r#"{"all":true}"#, &[DRY, REDRIVE]),
+    ("POST /v1/event-queues/{queue}/dead-letters/redrive", r#"{"all":true}"#, &[DRY, REDRIVE, TARGET]),
 ];
 
 /// What a parameter takes.
@@ -209,6 +229,12 @@ pub(crate) enum Asked {
     Text,
     /// The header that makes a call repeatable.
     Repetition,
+    /// A number of this range.
+    Number(u32, u32),
+    /// A part of a payload's text.
+    Part,
+    /// Nothing that is wrong can be said of it, or what can stands in rows of its own.
+    Elsewhere,
 }
 
 const PAGE: &[(&str, Asked)] = &[("cursor", Asked::Cursor), ("limit", Asked::Limit)];
@@ -224,6 +250,20 @@ const LETTERS: &[(&str, Asked)] = &[
     ("diedBefore", Asked::Time),
     ("groupBy", Asked::Word("error")),
 ];
+const EVENTS: &[(&str, Asked)] = &[
+    ("state", Asked::Word("ready")),
+    ("createdAfter", Asked::Time),
+    ("createdBefore", Asked::Time),
+    ("error", Asked::Error),
+    ("payload.PATH", Asked::Elsewhere),
+    ("q", Asked::Part),
+    ("includeTotal", Asked::Flag),
+];
+const STATS: &[(&str, Asked)] =
+    &[("from", Asked::Time), ("to", Asked::Time), ("stepSeconds", Asked::Number(10, 86_400))];
+const TAIL: &[(&str, Asked)] = &[("states", Asked::Word("ready")), ("sample", Asked::Number(1, 1_000))];
+/// A trace that is none is passed over.
+const TRACE: &[(&str, Asked)] = &[("traceparent", Asked::Elsewhere), ("tracestate", Asked::Elsewhere)];
 const SPAN: &[(&str, Asked)] = &[("start", Asked::Place), ("end", Asked::Place), ("reverse", Asked::Flag)];
 
 /// A route and its parameters, in groups.
@@ -240,9 +280,15 @@ pub(crate) const PARAMETERS: &[Parameters] = &[
     ("GET /v1/event-queues/{queue}/dead-letters", &[LETTERS, PAGE, PAYLOAD]),
     ("POST /v1/event-queues/{queue}/dead-letters/discard", &[ONCE]),
     ("POST /v1/event-queues/{queue}/dead-letters/redrive", &[ONCE]),
-    ("POST /v1/event-queues/{queue}/events", &[ONCE]),
-    ("POST /v1/event-queues/{queue}/events/batch", &[ONCE]),
+    ("POST /v1/event-queues/{queue}/events", &[ONCE, TRACE]),
+    ("POST /v1/event-queues/{queue}/events/batch", &[ONCE, TRACE]),
+    ("GET /v1/event-queues/{queue}/events", &[EVENTS, PAGE, PAYLOAD]),
+    ("GET /v1/event-queues/{queue}/stats", &[STATS]),
+    ("GET /v1/event-queues/{queue}/tail", &[TAIL]),
+    ("POST /v1/event-queues/{queue}/purge", &[ONCE]),
     ("GET /v1/events/{id}", &[PAYLOAD]),
+    ("PATCH /v1/events/{id}", &[IN_QUEUE]),
+    ("POST /v1/events/{id}/run-now", &[IN_QUEUE]),
     ("POST /v1/events/{id}/cancel", &[IN_QUEUE]),
     ("POST /v1/events/{id}/redrive", &[IN_QUEUE, ONCE]),
     ("GET /v1/events/{id}/timeline", &[IN_QUEUE, &[("cursor", Asked::Cursor)]]),
@@ -251,8 +297,8 @@ pub(crate) const PARAMETERS: &[Parameters] = &[
     ("GET /v1/streams", &[PAGE, PREFIX]),
     ("DELETE /v1/streams/{name}", &[FORCE]),
     ("GET /v1/streams/{name}/entries", &[SPAN, PAGE, PAYLOAD]),
-    ("POST /v1/streams/{name}/events", &[ONCE]),
-    ("POST /v1/streams/{name}/events/batch", &[ONCE]),
+    ("POST /v1/streams/{name}/events", &[ONCE, TRACE]),
+    ("POST /v1/streams/{name}/events/batch", &[ONCE, TRACE]),
     ("DELETE /v1/streams/{name}/groups/{group}", &[FORCE]),
     ("POST /v1/streams/{name}/groups/{group}/reset", &[ONCE]),
 ];

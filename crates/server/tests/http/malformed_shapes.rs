@@ -77,11 +77,14 @@ fn bad(asked: Asked) -> &'static [&'static str] {
         Asked::Place => NO_PLACES,
         Asked::Time => NO_TIMES,
         Asked::Word(_) => &["", "x", "FATAL", "Error", "fatal,error", "%00", "null"],
-        Asked::Error => &[""],
+        Asked::Error | Asked::Part => &[""],
+        Asked::Number(..) => {
+            &["", "0", "-1", "+10", "10.0", "1e1", "x", "null", "0x10", "%20", "99999999999999999999"]
+        }
         // Told as a queue that is not there.
         Asked::QueueId => &["", "q", "evq_", "evq_00000000000000000000000000", "%FF", "null"],
         Asked::Repetition => &["", "a b", "a\tb", "\u{e9}"],
-        Asked::Text => &[],
+        Asked::Text | Asked::Elsewhere => &[],
     }
 }
 
@@ -98,12 +101,14 @@ fn code(asked: Asked) -> u64 {
 fn good(world: &World, asked: Asked) -> String {
     match asked {
         Asked::Limit => "1".to_owned(),
+        Asked::Number(min, _) => min.to_string(),
         Asked::Flag => "false".to_owned(),
         Asked::Place => "0-0".to_owned(),
         Asked::Time => "2026-11-29T00:00:00Z".to_owned(),
         Asked::Word(word) => word.to_owned(),
         Asked::QueueId => world.queue_id.clone(),
-        Asked::Cursor | Asked::Error | Asked::Text | Asked::Repetition => "x".to_owned(),
+        Asked::Cursor | Asked::Error | Asked::Text | Asked::Part => "x".to_owned(),
+        Asked::Repetition | Asked::Elsewhere => "x".to_owned(),
     }
 }
 
@@ -116,10 +121,10 @@ pub(crate) fn parameters(world: &World) -> Vec<Case> {
     let mut cases = Vec::new();
     for (route, groups) in PARAMETERS {
         for &(name, asked) in groups.iter().copied().flatten() {
-            if asked == Asked::Repetition {
-                repetition(world, route, &mut cases);
-            } else {
-                of_query(world, route, name, asked, &mut cases);
+            match asked {
+                Asked::Repetition => repetition(world, route, &mut cases),
+                Asked::Elsewhere => {}
+                _ => of_query(world, route, name, asked, &mut cases),
             }
         }
     }
@@ -143,8 +148,11 @@ fn of_query(world: &World, route: &str, name: &str, asked: Asked, cases: &mut Ve
     for value in bad(asked) {
         add(&format!("{name}={value}"), expected, field);
     }
-    if asked == Asked::Error {
-        add(&format!("{name}={}", "x".repeat(1_025)), 40_001, Some(name));
+    match asked {
+        Asked::Error => add(&format!("{name}={}", "x".repeat(1_025)), 40_001, Some(name)),
+        Asked::Part => add(&format!("{name}={}", "x".repeat(257)), 40_001, Some(name)),
+        Asked::Number(_, max) => add(&format!("{name}={}", max + 1), 40_001, Some(name)),
+        _ => {}
     }
     let good = good(world, asked);
     add(&format!("{name}={good}&{name}={good}"), 40_001, Some(name));

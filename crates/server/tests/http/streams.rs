@@ -35,7 +35,8 @@ pub(crate) async fn an_event_reaches_every_queue_of_its_stream(factory: Factory)
         &published.data(),
         &json!({
             "id": "$evt", "stream": "orders", "streamId": "$text", "headers": {}, "scheduleId": null,
-            "createdAt": "$time", "scheduledAt": "$time", "expiresAt": null, "dedupeKey": null, "deliveries": []
+            "createdAt": "$time", "scheduledAt": "$time", "expiresAt": null, "dedupeKey": null, "traceContext": null,
+            "deliveries": []
         }),
     );
     let id = id_of(&published.data());

@@ -98,9 +98,9 @@ pub(crate) async fn both_queues_must_be_within_the_key_s_reach(factory: Factory)
     let (id, _) = die(&server).await;
     let body = || json!({ "targetQueue": "repair" });
     let path = format!("/v1/events/{id}/redrive");
-    assert_eq!(server.call_as(&key, "POST", &path, body()).await.code(), 40_300);
+    assert_eq!(server.call_as(&key, "POST", &path, body()).await.code(), 40_401);
     let path = "/v1/event-queues/mail/dead-letters/redrive";
     let all = json!({ "all": true, "targetQueue": "repair" });
-    assert_eq!(server.call_as(&key, "POST", path, all).await.code(), 40_300);
+    assert_eq!(server.call_as(&key, "POST", path, all).await.code(), 40_401);
     assert_eq!(ready(&server, "repair").await, json!(0));
 }

@@ -14,11 +14,13 @@ use naven_api::limits::{
     LATE_ACK_GRACE_SECONDS_MAX, MAX_ATTEMPTS_MAX, MAX_ATTEMPTS_MIN, MAX_LEASE_SECONDS_MAX, REASON_BYTES_MAX,
     RETENTION_SECONDS_MAX, TRIM_LENGTH_MAX,
 };
+use naven_api::purge::PURGE_STATES;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::RefOr;
+
+use super::words::{Named, words};
 use utoipa::openapi::schema::Schema;
 
-type Named = (String, RefOr<Schema>);
 type Fields = Map<String, Value>;
 
 /// Parts of requests whose names do not end like those of requests.
@@ -48,6 +50,12 @@ fn bounds(schema: &str, field: &str) -> Option<Value> {
         (_, "description") => text(0, DESCRIPTION_BYTES_MAX),
         ("DeadFilterRequest", "reason") => json!({"enum": REASONS}),
         (_, "error") => text(1, ERROR_FILTER_BYTES_MAX),
+        (_, "states") => json!({
+            "minItems": 1,
+            "maxItems": PURGE_STATES.len(),
+            "items": {"type": "string", "enum": PURGE_STATES},
+        }),
+        (_, "percent") => integer(0, 100),
         (_, "reason") => text(0, REASON_BYTES_MAX),
         (_, "rateLimit") => integer(1, KEY_RATE_MAX),
         (_, "overlapSeconds") => integer(0, KEY_OVERLAP_SECONDS_MAX),
@@ -57,7 +65,7 @@ fn bounds(schema: &str, field: &str) -> Option<Value> {
             "maxItems": KEY_PATTERNS_MAX,
             "items": {"type": "string", "pattern": PATTERN},
         }),
-        (_, "queue") => json!({"pattern": super::QUEUE_REF}),
+        (_, "queue" | "targetQueue") => json!({"pattern": super::QUEUE_REF}),
         (_, "maxLength") => integer(0, TRIM_LENGTH_MAX),
         (_, "all") => json!({"enum": [true]}),
         _ => return None,
@@ -92,7 +100,7 @@ pub(super) fn needs_a_body(name: &str) -> bool {
             let each = schema["oneOf"].as_array().is_some_and(|each| !each.is_empty());
             each || schema["required"].as_array().is_some_and(|fields| !fields.is_empty())
         };
-        let needy = closed(super::words()).into_iter().filter(|(_, schema)| needs(schema));
+        let needy = closed(words()).into_iter().filter(|(_, schema)| needs(schema));
         needy.map(|(name, _)| name).collect()
     });
     NEEDY.contains(name)
