@@ -144,6 +144,25 @@ pub const WAITERS_PER_NODE_MAX: usize = 20_000;
 pub const WAITERS_PER_KEY_MAX: usize = 20_000;
 /// Longest `Naven-Request-Id` that is taken over from a caller, in bytes.
 pub const REQUEST_ID_BYTES_MAX: usize = 128;
+/// Most arguments of one command on the Redis door, its name included. Each costs 32 bytes of memory.
+pub const REDIS_ARGUMENTS_MAX: usize = 128 * 1024;
+/// Longest argument on the Redis door, in bytes: the largest payload fits.
+pub const REDIS_ARGUMENT_BYTES_MAX: usize = PAYLOAD_BYTES_MAX;
+/// Largest command on the Redis door, in bytes of the wire.
+pub const REDIS_COMMAND_BYTES_MAX: usize = REQUEST_BYTES_MAX;
+/// Longest line of a command that is typed by hand on the Redis door, in bytes without its end.
+pub const REDIS_INLINE_BYTES_MAX: usize = 64 * 1024;
+/// Most arguments of a command before AUTH, its name included.
+pub const REDIS_ARGUMENTS_BEFORE_AUTH_MAX: usize = 10;
+/// Longest argument, and longest typed line, before AUTH, in bytes.
+pub const REDIS_ARGUMENT_BYTES_BEFORE_AUTH_MAX: usize = 16 * 1024;
+/// Largest command before AUTH, in bytes of the wire.
+pub const REDIS_COMMAND_BYTES_BEFORE_AUTH_MAX: usize = 64 * 1024;
+/// Replies that may wait for one Redis client to read them, in bytes: past that no further command of its
+/// connection is run until half of them are gone. The reply that steps over it is still written whole.
+pub const REDIS_UNREAD_BYTES_MAX: usize = 1024 * 1024;
+/// Buffer that a Redis connection keeps while nothing is under way, in bytes: a larger one is let go.
+pub const REDIS_KEPT_BUFFER_BYTES: usize = 64 * 1024;
 /// Overdue leases that one claim expires before it takes.
 pub const CLAIM_EXPIRES_MAX: usize = 1_000;
 /// Events that get their place in one operation; the rest get theirs in later ones.
