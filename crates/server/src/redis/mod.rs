@@ -1,4 +1,4 @@
-//! The Redis door: it writes Redis' words, and is not built further yet.
+//! The Redis door: it reads and writes Redis' words, and is not built further yet.
 #![cfg_attr(
     not(test),
     expect(dead_code, unused_imports, reason = "the codec waits for the door that uses it")

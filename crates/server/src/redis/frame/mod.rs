@@ -1,12 +1,21 @@
-//! RESP2 and RESP3: bytes out of replies.
+//! RESP2 and RESP3: commands out of bytes, and bytes out of replies.
 //!
-//! Lives here: the replies with their encoding, and the account of what a connection has not read yet. Not
-//! here: sockets and keys.
+//! Lives here: the decoder of one connection's commands, the replies with their encoding, and the account of
+//! what a connection has not read yet. Not here: what a command means, sockets and keys.
 
+mod bounds;
+mod decode;
+mod inline;
+mod number;
 mod output;
+mod protocol_error;
 mod reply;
+mod request;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use bounds::{Bounds, Stage};
+pub(crate) use decode::Decoder;
 pub(crate) use output::Output;
+pub(crate) use protocol_error::ProtocolError;
 pub(crate) use reply::{Protocol, Reply};
