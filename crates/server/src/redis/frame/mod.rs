@@ -1,7 +1,7 @@
 //! RESP2 and RESP3: commands out of bytes, and bytes out of replies.
 //!
 //! Lives here: the decoder of one connection's commands, the replies with their encoding, and the account of
-//! what a connection has not read yet. Not here: what a command means, sockets and keys.
+//! what a connection has not read yet. Not here: what a command means (`command`), sockets and keys.
 
 mod bounds;
 mod decode;
@@ -19,3 +19,4 @@ pub(crate) use decode::Decoder;
 pub(crate) use output::Output;
 pub(crate) use protocol_error::ProtocolError;
 pub(crate) use reply::{Protocol, Reply};
+pub(crate) use request::Request;

@@ -1,7 +1,7 @@
 //! Bytes that are no command: what the caller is told before the connection is closed.
 //!
 //! Lives here: the breaches of the protocol, with Redis' own words for them (Valkey 9). Not here: commands
-//! that are well formed and wrong.
+//! that are well formed and wrong (`command`).
 
 use std::fmt;
 

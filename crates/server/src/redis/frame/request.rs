@@ -1,6 +1,7 @@
 //! One command as it came.
 //!
-//! Lives here: its name and arguments. Not here: how they are cut out of bytes (`decode.rs`).
+//! Lives here: its name and arguments. Not here: how they are cut out of bytes (`decode.rs`), and which
+//! commands there are (`command`).
 
 use bytes::Bytes;
 
