@@ -199,16 +199,7 @@ impl Kind {
                 lists
             }
             Self::Filter(_) => Vec::new(),
-            Self::Value => vec![
-                long(4_095),
-                "9".repeat(4_097),
-                format!("-{}", "9".repeat(4_096)),
-                format!("\"{}\"", "\u{e9}".repeat(2_048)),
-                format!("[{}]", " ".repeat(4_095)),
-                format!("{{\"a\":\"{}\"}}", "x".repeat(4_096)),
-                format!("{}1{}", "[".repeat(65), "]".repeat(65)),
-                format!("{}1{}", "{\"a\":".repeat(65), "}".repeat(65)),
-            ],
+            Self::Value => values(),
             Self::States => owned(&[
                 "[\"leased\"]",
                 "[\"done\"]",
@@ -300,6 +291,21 @@ fn decimals(min: i64, max: i64) -> Vec<String> {
     let edges = [(min - 1).to_string(), (max + 1).to_string(), format!("{max}.001"), format!("{min}.0001")];
     let texts = ["1e0", "1E0", "\"1\"", "-0.5", "99999999999", "1e308", "1.00000"];
     edges.into_iter().chain(texts.map(str::to_owned)).collect()
+}
+
+/// JSON that is larger or deeper than a result may be.
+fn values() -> Vec<String> {
+    let long = |bytes: usize| format!("\"{}\"", "x".repeat(bytes));
+    vec![
+        long(4_095),
+        "9".repeat(4_097),
+        format!("-{}", "9".repeat(4_096)),
+        format!("\"{}\"", "\u{e9}".repeat(2_048)),
+        format!("[{}]", " ".repeat(4_095)),
+        format!("{{\"a\":\"{}\"}}", "x".repeat(4_096)),
+        format!("{}1{}", "[".repeat(65), "]".repeat(65)),
+        format!("{}1{}", "{\"a\":".repeat(65), "}".repeat(65)),
+    ]
 }
 
 fn scopes() -> Vec<String> {

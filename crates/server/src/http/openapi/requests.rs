@@ -24,12 +24,17 @@ use utoipa::openapi::schema::Schema;
 type Fields = Map<String, Value>;
 
 /// Parts of requests whose names do not end like those of requests.
-const PARTS: [&str; 2] = ["Backoff", "RetentionFields"];
+const PARTS: [&str; 3] = ["Backoff", "Progress", "RetentionFields"];
 /// What is only ever a part of other schemas, which hold it now themselves.
 const INLINED: [&str; 2] = ["Which", "QueueFields"];
 /// Fields whose null is a word of its own: it sets the default or takes a bound away.
-const NULLS: &[(&str, &[&str])] =
-    &[("QueuePatchRequest", &["*"]), ("KeyPatchRequest", &["expiresAt", "rateLimit"])];
+const NULLS: &[(&str, &[&str])] = &[
+    ("QueuePatchRequest", &["*"]),
+    ("KeyPatchRequest", &["expiresAt", "rateLimit"]),
+    ("RescheduleRequest", &["scheduledAt", "maxAttempts"]),
+];
+/// It is the stream's, which has no default for it.
+const NEVER_NULL: &str = "retention";
 
 /// The bounds of a field, by its name and, where that means several things, its schema.
 fn bounds(schema: &str, field: &str) -> Option<Value> {
@@ -167,7 +172,8 @@ fn close_object(name: &str, object: &mut Fields) {
     let nulls = NULLS.iter().find(|(schema, _)| *schema == name).map_or(&[][..], |(_, fields)| *fields);
     if let Some(Value::Object(fields)) = object.get_mut("properties") {
         for (field, schema) in fields.iter_mut() {
-            if !nulls.contains(&field.as_str()) && !nulls.contains(&"*") {
+            let takes_null = nulls.contains(&field.as_str()) || nulls.contains(&"*");
+            if !takes_null || field == NEVER_NULL {
                 without_null(schema);
             }
             if let (Some(Value::Object(bounds)), Value::Object(schema)) = (bounds(name, field), schema)
@@ -179,7 +185,7 @@ fn close_object(name: &str, object: &mut Fields) {
             }
         }
     }
-    if name == "DeadFilterRequest" {
+    if ["DeadFilterRequest", "Progress"].contains(&name) {
         object.insert("minProperties".to_owned(), 1.into());
     }
 }

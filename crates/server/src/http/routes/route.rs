@@ -103,19 +103,29 @@ pub(super) const GROUP_BY: Parameter = optional(
     Kind::Words(&["error"]),
 );
 
-pub(super) const STATE: Parameter =
-    optional("state", "Only those in this state; several with commas between, like leased,held", Kind::Text);
+/// One state or several.
+const SOME_STATES: &str = "^(scheduled|ready|leased|held|retrying|done|dead|cancelled)\
+                           (,(scheduled|ready|leased|held|retrying|done|dead|cancelled)){0,7}$";
+
+pub(super) const STATE: Parameter = optional(
+    "state",
+    "Only those in this state; several with commas between, like leased,held",
+    Kind::Pattern(SOME_STATES),
+);
 pub(super) const CREATED_AFTER: Parameter =
-    optional("createdAfter", "Only those published at this time or later", Kind::Text);
+    optional("createdAfter", "Only those published at this time or later", Kind::Time);
 pub(super) const CREATED_BEFORE: Parameter =
-    optional("createdBefore", "Only those published before this time", Kind::Text);
+    optional("createdBefore", "Only those published before this time", Kind::Time);
 pub(super) const PAYLOAD: Parameter = optional(
     "payload.PATH",
     "Only those whose payload has this value at PATH, names joined by dots, like payload.user.id=7: a string's text, or the JSON of a number, true, false or null. At most 4 of them",
     Kind::Text,
 );
-pub(super) const TEXT: Parameter =
-    optional("q", "Only those whose payload's JSON text contains this: 1 to 256 characters", Kind::Text);
+pub(super) const TEXT: Parameter = optional(
+    "q",
+    "Only those whose payload's JSON text contains this: 1 to 256 characters",
+    Kind::Bounded(256),
+);
 pub(super) const WITH_TOTAL: Parameter =
     optional("includeTotal", "Whether the list's length is told, as far as it was counted", Kind::Flag);
 
@@ -141,7 +151,7 @@ pub(super) const STEP_SECONDS: Parameter = optional(
     Kind::Integer(STATS_FINE_SECONDS, STATS_KEPT_SECONDS),
 );
 pub(super) const STATES: Parameter =
-    optional("states", "Only changes to these states, with commas between", Kind::Text);
+    optional("states", "Only changes to these states, with commas between", Kind::Pattern(SOME_STATES));
 pub(super) const SAMPLE: Parameter = optional(
     "sample",
     "Only one in so many events, by default every one: all changes of an event, or none",
