@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use naven_api::{EventId, Timestamp};
 use naven_core::View;
 
-use super::bench::{Bench, beat, fail_in, fatal, named};
+use super::bench::{Bench, beat, fail_in, fatal, named, redrive, release};
 use super::streams::to_stream;
 use crate::engine::Budget;
 use crate::read::{Matched, Page, Read};
@@ -141,6 +141,23 @@ pub fn a_purge_means_what_was_there_when_it_began(bench: &Bench) {
     assert_eq!((over.state, over.matched, over.done, over.failed), (OperationState::Done, Some(3), 3, 0));
     let got: BTreeSet<_> = bench.take("mail", 9).into_iter().collect();
     assert_eq!(got, [soon, new].into(), "it was not ready then, and came later");
+}
+
+pub fn what_is_let_go_of_or_brought_back_since_a_purge_began_stays(bench: &Bench) {
+    bench.queue("mail");
+    bench.publish_some("mail", 3);
+    let (released, failed, died) = (bench.claim("mail"), bench.claim("mail"), bench.claim("mail"));
+    bench.must(&died, fatal());
+    let operation = begun(bench, &[View::Ready, View::Retrying]);
+    bench.after(1);
+    bench.must(&released, release());
+    bench.must(&failed, fail_in("no", 600));
+    bench.ask(redrive(died.event)).expect("it is dead");
+    while tend_some(bench, 2) {}
+    let over = shown(bench, &operation);
+    assert_eq!((over.state, over.done, over.failed), (OperationState::Done, 0, 0));
+    let states = [&released, &failed, &died].map(|one| bench.delivery(one.event).state);
+    assert_eq!(states, [View::Ready, View::Retrying, View::Ready]);
 }
 
 pub fn what_falls_due_meanwhile_is_met_further_on(bench: &Bench) {

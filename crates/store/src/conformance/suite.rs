@@ -253,6 +253,7 @@ macro_rules! conformance {
                 a_purge_throws_away_what_stands_as_it_says
                 a_purge_leaves_what_somebody_holds_and_old_tokens_are_lost
                 a_purge_means_what_was_there_when_it_began
+                what_is_let_go_of_or_brought_back_since_a_purge_began_stays
                 what_falls_due_meanwhile_is_met_further_on
                 a_purge_may_mean_only_what_is_older
                 a_purge_of_one_queue_is_nothing_to_another_of_its_stream

@@ -59,6 +59,10 @@ impl World {
             self.events[at].only = Some(queue);
             self.place(at, now);
         }
+        if self.queues[queue].is_open() {
+            let before = self.events[at].live(queue).cloned();
+            self.tell(queue, at, before.as_ref(), &next, now);
+        }
         self.put_away(queue, at, next);
         Ok(())
     }

@@ -135,6 +135,7 @@ impl World {
         let state = match part {
             0 if live.is_some_and(|live| meaning.dead.contains(&(event.id, live.clone()))) => View::Dead,
             0 => return false,
+            2 | 3 if !live.is_some_and(|live| PurgeFilter::stood(live, meaning.began)) => return false,
             2 | 3 if live.is_some_and(|live| was_due(live.due)) => View::Ready,
             2 | 3 => View::Retrying,
             _ if was_due(event.due) || event.n().is_some_and(|n| n <= meaning.at.entries) => View::Ready,

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use naven_api::{OperationId, QueueId, Timestamp};
-use naven_core::View;
+use naven_core::{Delivery, View};
 
 use crate::queue::QueueRef;
 use crate::read::{Counts, DeadFilter};
@@ -67,6 +67,15 @@ impl PurgeFilter {
     /// True where events that were published then are meant.
     pub(crate) fn takes(&self, created_at: Timestamp) -> bool {
         self.older_than.is_none_or(|end| created_at < end)
+    }
+
+    /// True where a delivery that waits now did so already when a purge began: since then nobody let go of it,
+    /// and nobody brought it back.
+    pub(crate) fn stood(live: &Delivery, began: Timestamp) -> bool {
+        match live.last {
+            Some(last) => last.at <= began,
+            None => live.fence == 0 || live.due <= began,
+        }
     }
 
     /// How many are meant, where a queue's counts tell that: they know only the dead from all others, as a due

@@ -84,6 +84,10 @@ impl<T: Tables> Context<'_, T> {
         }
         self.put_progress(no, &progress);
         self.remember(&found, (no, n), &after);
+        // Nobody watches a queue that is deleted.
+        if queue.closed.is_none() {
+            self.tell(queue, (found.arrival, &found.row), before.as_ref(), &after);
+        }
         Ok(())
     }
 

@@ -197,7 +197,7 @@ impl<T: Tables> Context<'_, T> {
             Table::Dead if candidate.mark < then.number => (View::Dead, Dealing::Live(live()?)),
             Table::Dead => return None,
             Table::Retry | Table::Again => {
-                let live = live()?;
+                let live = live().filter(|live| PurgeFilter::stood(live, then.at))?;
                 let state = if was_due(live.due) { View::Ready } else { View::Retrying };
                 (state, Dealing::Live(live))
             }
