@@ -102,6 +102,15 @@ pub struct StreamDeletedReply {
     pub deleted: bool,
 }
 
+/// What the deletion of a Redis consumer answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ConsumerDeletedReply {
+    /// How many events it held: they are dead letters now.
+    pub dead_letters: u64,
+}
+
 /// Puts a queue at another place of its stream. Exactly one of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -48,6 +48,33 @@ pub struct SystemReply {
     pub limits: LimitsReply,
 }
 
+/// The nodes that serve this store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NodesReply {
+    /// Each of them; with an engine that one process owns, the one that answers.
+    pub items: Vec<NodeReply>,
+}
+
+/// One node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NodeReply {
+    /// True for the one that answers.
+    pub answers: bool,
+    /// Its version.
+    pub version: String,
+    /// When its process started.
+    pub started_at: Timestamp,
+    /// True once it shuts down.
+    pub draining: bool,
+    /// Claims that wait on it now.
+    pub waiters: WaitersReply,
+    /// Its open connections.
+    pub connections: u64,
+}
+
 /// The engine's own figures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -14,7 +14,7 @@ use http::request::Parts;
 use naven_api::limits::CONSUMERS_SHOWN_MAX;
 use naven_api::watch::{ConsumerReply, ConsumersReply};
 use naven_store::queue::QueueRef;
-use naven_store::read::{Holder, HolderKind, Page, Read};
+use naven_store::read::{Holder, HolderKind, Page, QueueView, Read};
 
 use super::answer::{Reply, ok};
 use super::caller_address::caller_address;
@@ -22,6 +22,7 @@ use super::extract::QueueInPath;
 use super::query::Query;
 use crate::auth::{Caller, Scope};
 use crate::claimers::{Claimer, Who};
+use crate::failure::Failure;
 use crate::node::{Node, odd_page};
 
 /// Who sent a request: its address, and the program that it says it is.
@@ -51,6 +52,11 @@ pub(super) async fn consumers(
     node.allow_queue(&caller, Scope::Read, &queue).await?;
     let view = node.queue(queue).await?;
     query.end()?;
+    ok(&of_queue(&node, view).await?)
+}
+
+/// The consumers of a queue.
+pub(super) async fn of_queue(node: &Node, view: QueueView) -> Result<ConsumersReply, Failure> {
     let holders = match node.engine.read(Read::Holders(QueueRef::Id(view.id))).await? {
         Page::Holders(holders) => holders,
         other => return Err(odd_page(&other)),
@@ -62,7 +68,7 @@ pub(super) async fn consumers(
     });
     let truncated = holders.truncated || items.len() > CONSUMERS_SHOWN_MAX;
     items.truncate(CONSUMERS_SHOWN_MAX);
-    ok(&ConsumersReply { items, truncated })
+    Ok(ConsumersReply { items, truncated })
 }
 
 /// Holders and claimers, those of one name as one.

@@ -7,6 +7,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, RawPathParams};
+use bytes::Bytes;
 use http::Method;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
@@ -61,6 +62,13 @@ pub(super) struct GroupInPath {
     pub(super) group: String,
 }
 
+/// The same, and a Redis consumer of that queue.
+pub(super) struct ConsumerInPath {
+    pub(super) stream: StreamRef,
+    pub(super) group: String,
+    pub(super) consumer: Bytes,
+}
+
 /// The bearer key that the path names. Text that is no id names nothing.
 pub(super) struct KeyInPath(pub(super) KeyId);
 
@@ -104,6 +112,15 @@ impl FromRequestParts<Arc<Node>> for GroupInPath {
     async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Infallible> {
         let [stream, group] = names(parts, node).await;
         Ok(Self { stream: StreamRef(stream.into()), group })
+    }
+}
+
+impl FromRequestParts<Arc<Node>> for ConsumerInPath {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Self, Infallible> {
+        let [stream, group, consumer] = names(parts, node).await;
+        Ok(Self { stream: StreamRef(stream.into()), group, consumer: consumer.into() })
     }
 }
 

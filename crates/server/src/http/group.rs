@@ -1,13 +1,13 @@
 //! One queue of a stream, named by both.
 //!
-//! Lives here: the handlers of its reset and its deletion. Not here: the queue by itself (`queue.rs`).
+//! Lives here: the handlers of its reset, its deletion and its consumers. Not here: the queue by itself (`queue.rs`).
 
 use std::sync::Arc;
 
 use axum::extract::State;
 use naven_api::ErrorCode;
 use naven_api::queue::QueueDeletedReply;
-use naven_api::stream::ResetRequest;
+use naven_api::stream::{ConsumerDeletedReply, ResetRequest};
 use naven_core::DeadReason;
 use naven_store::queue::QueueRef;
 use naven_store::read::QueueView;
@@ -16,7 +16,8 @@ use naven_store::txn::{DeleteOp, From, GroupOp, Op, OpKind, Place, StreamRef};
 
 use super::answer::{Reply, ok};
 use super::body::Sent;
-use super::extract::GroupInPath;
+use super::consumer;
+use super::extract::{ConsumerInPath, GroupInPath};
 use super::query::Query;
 use super::reach::allow_stream;
 use super::shown;
@@ -32,7 +33,7 @@ pub(super) async fn reset(
     GroupInPath { stream, group }: GroupInPath,
     sent: Sent,
 ) -> Reply {
-    let view = on_stream(&node, &caller, &stream, &group).await?;
+    let view = on_stream(&node, (&caller, Scope::Admin), &stream, &group).await?;
     let (queue, note) = (QueueRef::Id(view.id), caller.note("queue.reset", view.name));
     let (request, slot) = sent.decode_once(&caller, ResetRequest::decode)?;
     let from = match request {
@@ -54,7 +55,7 @@ pub(super) async fn delete(
     GroupInPath { stream, group }: GroupInPath,
     mut query: Query,
 ) -> Reply {
-    let view = on_stream(&node, &caller, &stream, &group).await?;
+    let view = on_stream(&node, (&caller, Scope::Admin), &stream, &group).await?;
     let (id, note) = (view.id, caller.note("queue.delete", view.name));
     let force = query.flag("force", false);
     query.end()?;
@@ -66,19 +67,49 @@ pub(super) async fn delete(
     }
 }
 
-/// The queue that `group` names, by id or name, where it is on `stream` and `caller` may change it. A queue
+/// `GET /v1/streams/{name}/groups/{group}/consumers`: the same as those of that queue.
+pub(super) async fn consumers(
+    State(node): State<Arc<Node>>,
+    caller: Caller,
+    GroupInPath { stream, group }: GroupInPath,
+    query: Query,
+) -> Reply {
+    let view = on_stream(&node, (&caller, Scope::Read), &stream, &group).await?;
+    query.end()?;
+    ok(&consumer::of_queue(&node, view).await?)
+}
+
+/// `DELETE /v1/streams/{name}/groups/{group}/consumers/{consumer}`: a Redis consumer is forgotten, and what it
+/// holds becomes dead letters. One that is not there, and an HTTP one, holds nothing under a name.
+pub(super) async fn delete_consumer(
+    State(node): State<Arc<Node>>,
+    caller: Caller,
+    ConsumerInPath { stream, group, consumer }: ConsumerInPath,
+    query: Query,
+) -> Reply {
+    let view = on_stream(&node, (&caller, Scope::Admin), &stream, &group).await?;
+    let note = caller.note("consumer.delete", view.name);
+    query.end()?;
+    let op = DeleteOp::Consumer { queue: QueueRef::Id(view.id), name: consumer };
+    match node.apply_noted(OpKind::Delete(op), note).await? {
+        OpReply::Removed(dead_letters) => ok(&ConsumerDeletedReply { dead_letters }),
+        other => Err(odd_reply(&other)),
+    }
+}
+
+/// The queue that `group` names, by id or name, where it is on `stream` and `caller` has the scope. A queue
 /// stays on its stream for as long as it lives, so its id is enough from here on.
 async fn on_stream(
     node: &Node,
-    caller: &Caller,
+    (caller, scope): (&Caller, Scope),
     stream: &StreamRef,
     group: &str,
 ) -> Result<QueueView, Failure> {
-    allow_stream(caller, Scope::Admin, stream)?;
+    allow_stream(caller, scope, stream)?;
     let missing = || Failure::new(ErrorCode::StreamOrGroupNotFound, "no such queue on this stream");
     match node.queue(QueueRef::from_text(group)).await {
         Ok(view) if view.stream.as_bytes() == stream.0 && caller.reaches(Thing::Queue(&view.name)) => {
-            caller.may(Scope::Admin, Thing::Queue(&view.name))?;
+            caller.may(scope, Thing::Queue(&view.name))?;
             Ok(view)
         }
         Ok(_) => Err(missing()),

@@ -116,6 +116,7 @@ fn with_parameters(mut operation: OperationBuilder, route: &Route) -> OperationB
     for name in route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
         let about = match name {
             "queue" | "group" => "The queue's id or name",
+            "consumer" => "The consumer's name, with every / in it escaped",
             "name" => "The stream's name, with every / in it escaped",
             "id" if route.path.starts_with("/v1/keys/") => "The key's id",
             _ if route.path.starts_with("/v1/operations") => "The operation's id",

@@ -1,13 +1,13 @@
 //! What the server says of itself and of its caller.
 //!
-//! Lives here: the handlers of me and system. Not here: health checks (`health.rs`).
+//! Lives here: the handlers of me, system and its nodes. Not here: health checks (`health.rs`).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use axum::extract::State;
 use naven_api::limits;
-use naven_api::system::{EngineReply, LimitsReply, MeReply, SystemReply};
+use naven_api::system::{EngineReply, LimitsReply, MeReply, NodeReply, NodesReply, SystemReply};
 use naven_store::Durability;
 use naven_store::read::{Page, Read};
 
@@ -60,6 +60,21 @@ pub(super) async fn system(State(node): State<Arc<Node>>, caller: Caller, query:
         connections: node.connections.load(Ordering::Relaxed) as u64,
         limits: shown_limits(&node),
     })
+}
+
+/// `GET /v1/system/nodes`: the nodes of this store.
+pub(super) async fn nodes(State(node): State<Arc<Node>>, caller: Caller, query: Query) -> Reply {
+    caller.may(Scope::Admin, Thing::Nothing)?;
+    query.end()?;
+    let own = NodeReply {
+        answers: true,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: node.started_at,
+        draining: node.is_draining(),
+        waiters: node.waits.counts(),
+        connections: node.connections.load(Ordering::Relaxed) as u64,
+    };
+    ok(&NodesReply { items: vec![own] })
 }
 
 fn shown_limits(node: &Node) -> LimitsReply {

@@ -84,6 +84,13 @@ fn stream_rows() -> Vec<Row> {
     vec![
         ("POST", "/v1/streams/{name}/groups/{group}/reset", format!("{group}/reset"), to, "queue.reset"),
         ("POST", "/v1/streams/{name}/trim", "/v1/streams/s/trim".to_owned(), keep, "stream.trim"),
+        (
+            "DELETE",
+            "/v1/streams/{name}/groups/{group}/consumers/{consumer}",
+            format!("{group}/consumers/c"),
+            None,
+            "consumer.delete",
+        ),
         ("DELETE", "/v1/streams/{name}/groups/{group}", group.to_owned(), None, "queue.delete"),
         ("DELETE", "/v1/streams/{name}", "/v1/streams/s".to_owned(), None, "stream.delete"),
     ]

@@ -101,3 +101,42 @@ pub(crate) async fn who_does_not_come_back_is_forgotten(factory: Factory) {
         "by id it is the same queue"
     );
 }
+
+pub(crate) async fn a_redis_consumer_is_forgotten_with_what_it_holds(factory: Factory) {
+    let server = TestServer::start(factory).await;
+    server.queue("q", json!({ "stream": "s" })).await;
+    let event = server.publish("q", 1).await;
+    server.publish("q", 2).await;
+    let hold = ClaimHold::Consumer(Bytes::from_static(b"r/1"));
+    let queue = QueueRef::Name("q".to_owned());
+    let of_redis = Claim { queue, hold, max: 1, max_bytes: usize::MAX, consumer: None };
+    server.engine.submit(vec![Txn::one(OpKind::Claim(of_redis))]).await;
+    let group = "/v1/streams/s/groups/q/consumers";
+    let list = server.get(group).await.data();
+    assert_eq!(list, server.get(CONSUMERS).await.data(), "one list under two paths");
+    assert_eq!(one(&list, json!("r/1"))["inFlight"], 1);
+    let gone = server.call("DELETE", &format!("{group}/r%2F1"), None).await;
+    assert_eq!((gone.status, gone.data()), (200, json!({ "deadLetters": 1 })));
+    assert_eq!(one(&server.get(CONSUMERS).await.data(), json!("r/1")), Value::Null);
+    let letters = server.get("/v1/event-queues/q/dead-letters").await.data();
+    assert_eq!(
+        (&letters["items"][0]["id"], &letters["items"][0]["reason"]),
+        (&json!(event), &json!("consumer_deleted"))
+    );
+    for nobody in ["r%2F1", "@http", "none"] {
+        let again = server.call("DELETE", &format!("{group}/{nobody}"), None).await;
+        assert_eq!(again.data(), json!({ "deadLetters": 0 }), "{nobody}");
+    }
+    assert_eq!(server.call("DELETE", "/v1/streams/s/groups/none/consumers/x", None).await.code(), 40_404);
+}
+
+pub(crate) async fn the_node_that_answers_is_listed(factory: Factory) {
+    let server = TestServer::start(factory).await;
+    let (nodes, system) =
+        (server.get("/v1/system/nodes").await.data(), server.get("/v1/system").await.data());
+    let items = nodes["items"].as_array().expect("a list");
+    assert_eq!((items.len(), &items[0]["answers"], &items[0]["draining"]), (1, &json!(true), &json!(false)));
+    for field in ["version", "startedAt"] {
+        assert_eq!(items[0][field], system[field], "{field}");
+    }
+}

@@ -117,8 +117,10 @@ macro_rules! every_case {
                 however_a_holder_lets_go_its_event_is_cancelled,
                 a_shared_event_is_cancelled_in_the_queue_that_is_named;
             consumers:
-                those_who_hold_and_wait_are_listed,
-                who_does_not_come_back_is_forgotten;
+those_who_hold_and_wait_are_listed,
+                who_does_not_come_back_is_forgotten,
+                a_redis_consumer_is_forgotten_with_what_it_holds,
+                the_node_that_answers_is_listed;
             contract:
                 a_queue_changes_under_a_condition,
                 a_queue_is_made_shown_changed_paused_and_deleted,

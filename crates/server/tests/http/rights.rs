@@ -69,9 +69,12 @@ const ALLOWED: &[(&str, u64)] = &[
     ("POST /v1/streams/{name}/events/batch", 40_002),
     ("GET /v1/streams/{name}/groups", 0),
     ("DELETE /v1/streams/{name}/groups/{group}", 40_907),
+    ("GET /v1/streams/{name}/groups/{group}/consumers", 0),
+    ("DELETE /v1/streams/{name}/groups/{group}/consumers/{consumer}", 0),
     ("POST /v1/streams/{name}/groups/{group}/reset", 40_002),
     ("POST /v1/streams/{name}/trim", 40_002),
     ("GET /v1/system", 0),
+    ("GET /v1/system/nodes", 0),
 ];
 
 /// The row of a route.
@@ -170,6 +173,7 @@ impl World {
         let parts = route.path.split('/').map(|part| match (part, route.path.split('/').nth(2)) {
             ("{queue}" | "{group}", _) => format!("{side}.q"),
             ("{name}", _) => format!("{side}.s"),
+            ("{consumer}", _) => "c".to_owned(),
             ("{id}", Some("events")) => event.clone(),
             ("{id}", Some("keys")) => key.clone(),
             ("{id}", Some("operations")) => operation.clone(),

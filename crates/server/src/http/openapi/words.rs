@@ -67,6 +67,7 @@ fn add_replies(all: &mut Vec<Named>) {
     add::<stream::EntryReply>(all);
     add::<stream::GroupReply>(all);
     add::<stream::StreamDeletedReply>(all);
+    add::<stream::ConsumerDeletedReply>(all);
     add::<stream::TrimReply>(all);
     add::<claim::ClaimReply>(all);
     add::<claim::ClaimBatchReply>(all);
@@ -84,6 +85,7 @@ fn add_replies(all: &mut Vec<Named>) {
     add::<watch::ChangeReply>(all);
     add::<system::MeReply>(all);
     add::<system::SystemReply>(all);
+    add::<system::NodesReply>(all);
     add::<system::HealthReply>(all);
     add::<envelope::ErrorData>(all);
 }

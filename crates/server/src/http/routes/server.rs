@@ -41,6 +41,16 @@ pub(super) const ROUTES: &[Route] = &[
     },
     Route {
         method: "GET",
+        path: "/v1/system/nodes",
+        summary: "List the nodes that serve this store",
+        scope: ADMIN,
+        query: &[],
+        body: None,
+        answers: &ok(Data::Of("NodesReply"), "The nodes"),
+        errors: &[ErrorCode::UnknownField],
+    },
+    Route {
+        method: "GET",
         path: "/v1/system/backup",
         summary: "Stream a backup of everything; needs a key that reaches every queue",
         scope: ADMIN,
