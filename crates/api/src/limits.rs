@@ -114,6 +114,9 @@ pub const STREAM_NAME_BYTES_MAX: usize = 512;
 pub const PAGE_ITEMS_DEFAULT: u32 = 50;
 /// Most items of a list page.
 pub const PAGE_ITEMS_MAX: u32 = 500;
+/// Most bytes of payloads that one page of a list shows: where payloads are asked for, a page has at most as
+/// many items as fit, were each payload as large as it may be.
+pub const PAGE_PAYLOAD_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Most rows that one page of a list, one count or one dry run looks at.
 pub const SCANS_MAX: u32 = 20_000;
 /// Most bytes of payloads that one page of a queue's events, or their count, looks at.

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use naven_api::limits::PAGE_PAYLOAD_BYTES_MAX;
 use naven_api::{EventId, Timestamp};
 use naven_store::audit::AuditNote;
 use naven_store::queue::QueueRef;
@@ -129,6 +130,15 @@ impl Node {
             self.stream(stream.clone()).await?;
         }
         decoded
+    }
+
+    /// How many items a page has at most of which `limit` are asked for, with their payloads or without.
+    pub(crate) fn page_items(&self, limit: u32, with_payload: bool) -> u32 {
+        if !with_payload {
+            return limit;
+        }
+        let fitting = PAGE_PAYLOAD_BYTES_MAX / self.limits.payload_bytes.max(1);
+        limit.min(u32::try_from(fitting).unwrap_or(u32::MAX).max(1))
     }
 
     pub(crate) fn is_draining(&self) -> bool {

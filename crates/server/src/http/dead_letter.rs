@@ -46,7 +46,7 @@ pub(super) async fn of_queue(
         return groups(&node, DeadRead::Groups { queue, filter, limit }).await;
     }
     if filter.takes_all() {
-        let asked = Asked::read(&mut query, &queue);
+        let asked = Asked::read(&mut query, &queue, &node);
         node.in_queue(&queue, query.end()).await?;
         return list(&node, &caller, asked).await;
     }
@@ -55,6 +55,7 @@ pub(super) async fn of_queue(
     let (cursor, limit) = (query.cursor(&bound), query.limit());
     let payload = query.flag("includePayload", false);
     node.in_queue(&queue, query.end()).await?;
+    let limit = node.page_items(limit, payload);
     match node.engine.read(Read::Dead(DeadRead::List { queue, filter, cursor, limit, payload })).await? {
         Page::DeadLetters(views, next) => {
             let truncated = next.is_some() && views.len() < limit as usize;
@@ -108,7 +109,7 @@ pub(super) async fn of_any(State(node): State<Arc<Node>>, caller: Caller, mut qu
         },
     };
     let queue = queue.unwrap_or(QueueRef::Name(String::new()));
-    let asked = Asked::read(&mut query, &queue);
+    let asked = Asked::read(&mut query, &queue, &node);
     query.end()?;
     if !caller.reaches_all() {
         reach(&node, &caller, &queue).await?;
@@ -138,10 +139,11 @@ struct Asked {
 }
 
 impl Asked {
-    fn read(query: &mut Query, queue: &QueueRef) -> Self {
+    fn read(query: &mut Query, queue: &QueueRef, node: &Node) -> Self {
         let filter = format!("dead {queue:?}").into_bytes();
         let (cursor, limit) = (query.cursor(&filter), query.limit());
         let payload = query.flag("includePayload", false);
+        let limit = node.page_items(limit, payload);
         let read = Read::DeadLetters { queue: queue.clone(), cursor, limit, payload };
         Self { read, payload, filter }
     }

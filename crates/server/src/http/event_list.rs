@@ -44,7 +44,7 @@ pub(super) async fn of_queue(
     let payload = query.flag("includePayload", false);
     let with_total = query.flag("includeTotal", false);
     node.in_queue(&queue, query.end()).await?;
-    let wanted = Wanted::Items { limit, payload };
+    let wanted = Wanted::Items { limit: node.page_items(limit, payload), payload };
     let read = EventRead { queue, filter, cursor, wanted, bound: ScanBound::default() };
     let total = if with_total { Some(total(&node, read.clone()).await?) } else { None };
     let page = ask(&node, read).await?;

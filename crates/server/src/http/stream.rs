@@ -64,6 +64,7 @@ pub(super) async fn entries(
     let asked = Asked::read(&mut query, &stream);
     node.in_stream(&stream, query.end()).await?;
     let Asked { start, end, reverse, limit, payload, filter } = asked;
+    let limit = node.page_items(limit, payload);
     let read = Read::Entries { stream, start, end, reverse, limit, payload };
     match node.engine.read(read).await? {
         Page::Entries(views, more) => {

@@ -151,3 +151,29 @@ pub(crate) async fn a_key_lists_what_it_reaches(factory: Factory) {
     let other = server.call_as(&key, "GET", "/v1/event-queues/other/events", None).await;
     assert_eq!(other.code(), 40_401);
 }
+
+pub(crate) async fn pages_with_payloads_are_bounded(factory: Factory) {
+    let server = TestServer::start(factory).await;
+    server.queue("q", json!({ "stream": "s" })).await;
+    let events: Vec<Value> = (0..70).map(|n| json!({ "payload": { "n": n } })).collect();
+    server.post("/v1/event-queues/q/events/batch", json!({ "events": events })).await.data();
+    server.post("/v1/streams/s/events/batch", json!({ "events": events })).await.data();
+    for _ in 0..70 {
+        let claim = server.claim("q", 30).await;
+        server.settle("nack", &claim, json!({ "mode": "fatal" })).await.data();
+    }
+    let id = server.get("/v1/event-queues/q").await.data()["id"].as_str().expect("an id").to_owned();
+    for list in [
+        "/v1/event-queues/q/events?".to_owned(),
+        "/v1/event-queues/q/dead-letters?".to_owned(),
+        "/v1/event-queues/q/dead-letters?reason=fatal&".to_owned(),
+        format!("/v1/dead-letters?queueId={id}&"),
+        "/v1/streams/s/entries?".to_owned(),
+    ] {
+        let page = server.get(&format!("{list}limit=100&includePayload=true")).await.data();
+        let items = page["items"].as_array().expect("a page").len();
+        assert_eq!((items, page["nextCursor"].is_string()), (64, true), "{list}");
+        let plain = server.get(&format!("{list}limit=100&includePayload=false")).await.data();
+        assert!(plain["items"].as_array().expect("a page").len() >= 70, "{list}");
+    }
+}

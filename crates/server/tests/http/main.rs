@@ -144,7 +144,8 @@ those_who_hold_and_wait_are_listed,
                 every_filter_lets_in_what_it_says,
                 pages_and_cursors_belong_to_their_filter,
                 a_total_is_told_where_it_is_asked_for,
-                a_key_lists_what_it_reaches;
+                a_key_lists_what_it_reaches,
+                pages_with_payloads_are_bounded;
             field_cases: fc02, fc08, fc10, fc16, fc17, fc18;
             idempotency:
                 a_repeated_publish_makes_one_event,
