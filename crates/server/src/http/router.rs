@@ -19,7 +19,7 @@ use crate::node::Node;
 
 /// Every route of the door.
 pub(super) fn router(node: Arc<Node>) -> Router {
-    Router::new()
+    streams()
         .route("/v1/event-queues", get(queue::list).post(queue::create))
         .route("/v1/event-queues/{queue}", get(queue::get).patch(queue::patch).delete(queue::delete))
         .route("/v1/event-queues/{queue}/pause", post(queue::pause))
@@ -46,17 +46,6 @@ pub(super) fn router(node: Arc<Node>) -> Router {
         .route("/v1/events/{id}/cancel", post(cancel::cancel))
         .route("/v1/events/{id}/redrive", post(event::redrive))
         .route("/v1/events/{id}/timeline", get(timeline::timeline))
-        .route("/v1/streams", get(stream::list))
-        .route("/v1/streams/{name}", get(stream::get).delete(stream::delete))
-        .route("/v1/streams/{name}/events", post(publish::publish_to_stream))
-        .route("/v1/streams/{name}/events/batch", post(publish::publish_batch_to_stream))
-        .route("/v1/streams/{name}/entries", get(stream::entries))
-        .route("/v1/streams/{name}/groups", get(stream::groups))
-        .route("/v1/streams/{name}/groups/{group}", delete(group::delete))
-        .route("/v1/streams/{name}/groups/{group}/consumers", get(group::consumers))
-        .route("/v1/streams/{name}/groups/{group}/consumers/{consumer}", delete(group::delete_consumer))
-        .route("/v1/streams/{name}/groups/{group}/reset", post(group::reset))
-        .route("/v1/streams/{name}/trim", post(stream::trim))
         .route("/v1/leases/heartbeat", post(lease_batch::heartbeat))
         .route("/v1/leases/ack", post(lease_batch::ack))
         .route("/v1/leases/nack", post(lease_batch::nack))
@@ -78,6 +67,21 @@ pub(super) fn router(node: Arc<Node>) -> Router {
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
         .with_state(node)
+}
+
+fn streams() -> Router<Arc<Node>> {
+    Router::new()
+        .route("/v1/streams", get(stream::list))
+        .route("/v1/streams/{name}", get(stream::get).delete(stream::delete))
+        .route("/v1/streams/{name}/events", post(publish::publish_to_stream))
+        .route("/v1/streams/{name}/events/batch", post(publish::publish_batch_to_stream))
+        .route("/v1/streams/{name}/entries", get(stream::entries))
+        .route("/v1/streams/{name}/groups", get(stream::groups))
+        .route("/v1/streams/{name}/groups/{group}", delete(group::delete))
+        .route("/v1/streams/{name}/groups/{group}/consumers", get(group::consumers))
+        .route("/v1/streams/{name}/groups/{group}/consumers/{consumer}", delete(group::delete_consumer))
+        .route("/v1/streams/{name}/groups/{group}/reset", post(group::reset))
+        .route("/v1/streams/{name}/trim", post(stream::trim))
 }
 
 async fn no_route() -> Failure {
