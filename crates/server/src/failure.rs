@@ -157,7 +157,8 @@ impl From<Refused> for Failure {
                 (ErrorCode::TooLarge, "the request makes a larger transaction than is taken")
             }
             Refused::QueueNeeded => return Self::queue_needed(&[]),
-            Refused::Changed => {
+            Refused::PlacesUsedUp => (ErrorCode::WrongState, "the stream has had the last place there is"),
+            Refused::Changed | Refused::PlaceTaken | Refused::PlaceBehind | Refused::FactsWrong => {
                 return Self::internal(format!(
                     "a refusal that no route of this version can meet: {refused:?}"
                 ));

@@ -11,6 +11,7 @@ pub mod embedded;
 pub mod engine;
 pub mod feed;
 pub mod key;
+mod lag;
 pub mod model;
 pub mod queue;
 pub mod read;

@@ -2,7 +2,11 @@
 //!
 //! Lives here: its reference, settings and changes. Not here: their JSON (`naven-server`).
 
+use bytes::Bytes;
 use naven_api::{Backoff, LeaseSeconds, QueueId};
+
+mod group_name;
+pub use group_name::{group_name, group_queue_name};
 
 /// A queue, by id or by its unique name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -11,6 +15,14 @@ pub enum QueueRef {
     Id(QueueId),
     /// By name.
     Name(String),
+    /// By the name that it has among the queues of a stream: what was made under this name by a reader of the
+    /// stream, or else the queue of this name, where it is on that stream.
+    Group {
+        /// The stream's name.
+        stream: Bytes,
+        /// The name there.
+        group: Bytes,
+    },
 }
 
 impl QueueRef {
@@ -18,6 +30,15 @@ impl QueueRef {
     /// be either names nothing, which the engine answers as "not found".
     pub fn from_text(text: &str) -> Self {
         text.parse().map_or_else(|_| Self::Name(text.to_owned()), Self::Id)
+    }
+
+    /// The same, in words: the id, or the name among all queues.
+    pub fn to_text(&self) -> String {
+        match self {
+            Self::Id(id) => id.to_string(),
+            Self::Name(name) => name.clone(),
+            Self::Group { stream, group } => group_queue_name(stream, group),
+        }
     }
 }
 

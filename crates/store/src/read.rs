@@ -15,11 +15,16 @@ use crate::txn::{Body, OperationView, Place, PurgeFilter, StreamRef};
 mod dead;
 mod events;
 mod holders;
+mod readers;
 pub use dead::{DeadFilter, DeadGroup, DeadGroups, DeadRead, Matched};
 pub(crate) use dead::{Grouping, SCANS_MAX};
 pub use events::{EventFilter, EventPage, EventRead, Looked, ScanBound, Wanted};
 pub(crate) use holders::Holding;
 pub use holders::{Holder, HolderKind, Holders};
+pub use readers::{
+    ConsumerView, FullConsumer, FullGroup, FullStream, PENDING_HTTP, PENDING_NOBODY, PendingRead,
+    PendingSummary, PendingView, StreamDetail,
+};
 
 /// One question.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,11 +85,27 @@ pub enum Read {
         end: Place,
         /// True where the last comes first.
         reverse: bool,
-        /// Most items: 1 to 500.
+        /// Most items.
         limit: u32,
+        /// Most payload bytes; the first entry is shown whatever its size.
+        max_bytes: u64,
         /// True where the payloads are wanted too.
         payload: bool,
     },
+    /// One stream with its first and last entry, and more where `full` says so.
+    StreamDetail {
+        /// Which.
+        stream: StreamRef,
+        /// The most entries, pending deliveries of a queue and of a consumer that are shown with it, 0 for no
+        /// bound; none: nothing of all that.
+        full: Option<u64>,
+    },
+    /// The Redis consumers of an open queue, and who else has pending deliveries, by name.
+    Consumers(QueueRef),
+    /// Pending deliveries of an open queue, in the order of their places.
+    Pending(PendingRead),
+    /// How many there are, from where to where, and whose.
+    PendingSummary(QueueRef),
     /// How many a purge would mean, of 20,000 that are looked at where counts do not tell.
     Purgeable {
         /// In which queue.
@@ -145,6 +166,14 @@ pub enum Page {
     Streams(Vec<StreamView>, Option<Cursor>),
     /// Entries; true where more follow.
     Entries(Vec<EntryView>, bool),
+    /// One stream in detail.
+    StreamDetail(Box<StreamDetail>),
+    /// Consumers, by name.
+    Consumers(Vec<ConsumerView>),
+    /// Pending deliveries; where to go on if there may be more.
+    Pending(Vec<PendingView>, Option<Place>),
+    /// What is pending in all.
+    PendingSummary(Box<PendingSummary>),
     /// Queues of one stream.
     Groups(Vec<GroupView>),
     /// One operation.
@@ -174,6 +203,10 @@ pub struct StreamView {
     pub last: Place,
     /// Entries that were ever added.
     pub added: u64,
+    /// The same as the stream's readers are told: a reader may have set it.
+    pub added_told: u64,
+    /// The highest place of an entry that was deleted singly; zero where none was.
+    pub max_deleted: Place,
     /// Events whose place is still to come.
     pub scheduled: u64,
     /// Queues that read it.
@@ -215,6 +248,14 @@ pub struct GroupView {
     pub oldest_pending: Option<Timestamp>,
     /// Entries that were trimmed away before it had read them.
     pub trimmed_unread: u64,
+    /// Its name among the queues of its stream.
+    pub name: Bytes,
+    /// Redis consumers, and who else has pending deliveries.
+    pub consumers: u64,
+    /// How many entries it has read, as Redis counts; none: not known.
+    pub entries_read: Option<u64>,
+    /// How many it has still to read, as Redis counts; none: not known.
+    pub entries_lag: Option<u64>,
 }
 
 /// Deliveries of a queue by state.

@@ -9,7 +9,7 @@ use naven_api::{EventId, LeaseToken, QueueId, Timestamp, TraceContext};
 use naven_core::{Refusal, View};
 
 use crate::read::{EventView, Page, QueueView};
-use crate::txn::{Body, OperationView};
+use crate::txn::{Body, OperationView, Place};
 
 /// One transaction's answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,12 +37,67 @@ pub enum OpReply {
     Queue(Box<QueueView>),
     /// So many entries left their stream, or so much was held by a consumer that is gone.
     Removed(u64),
+    /// What was read from each queue, in the order in which they were named.
+    Read(Vec<QueueRead>),
+    /// What was taken over.
+    Transferred(Transferred),
+    /// What became of each entry that was named.
+    Fates(Vec<Fate>),
+    /// Whether it was made, or had been there.
+    Made(bool),
     /// A read's page.
     Page(Box<Page>),
     /// An operation as it stands.
     Operation(Box<OperationView>),
     /// It was done, and there is nothing to say of it.
     Done,
+}
+
+/// What was read from one queue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueueRead {
+    /// Which.
+    pub queue: QueueId,
+    /// The entries: what was idle with others first, then by place.
+    pub entries: Vec<HeldEntry>,
+    /// Where nothing was read that was not handed out before: how long until something may be; none: until the
+    /// next hint.
+    pub due_in: Option<Duration>,
+}
+
+/// One entry in the hands of a Redis consumer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeldEntry {
+    /// Its place.
+    pub place: Place,
+    /// Its event.
+    pub event: EventId,
+    /// Its content; none where that was deleted meanwhile, or was not asked for.
+    pub body: Option<Body>,
+    /// Where it was idle with another before: for how long, in ms, and Redis' count of deliveries by then.
+    pub was_idle: Option<(u64, u64)>,
+}
+
+/// What was taken over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Transferred {
+    /// The entries, in the order in which they were named, or by place.
+    pub entries: Vec<HeldEntry>,
+    /// Places that were pending and whose entries are deleted: they are pending no more.
+    pub deleted: Vec<Place>,
+    /// From where to go on; zero at the end.
+    pub next: Place,
+}
+
+/// What became of an entry that was named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// There is none, or it is not pending.
+    Missing,
+    /// It was done as asked.
+    Done,
+    /// It was done, but the entry stays: others still have to do with it.
+    Kept,
 }
 
 /// What a claim took.
@@ -162,6 +217,14 @@ pub enum Refused {
     DueForAll,
     /// A watched stream changed.
     Changed,
+    /// The place that was asked for is not behind the stream's last.
+    PlaceTaken,
+    /// The stream has had the last place there is.
+    PlacesUsedUp,
+    /// The stream's last place would be before an entry that is there.
+    PlaceBehind,
+    /// Before the highest place ever deleted, or fewer entries ever added than are there.
+    FactsWrong,
     /// A cursor that this list did not give out.
     BadCursor,
     /// The transaction is larger than a record may be.

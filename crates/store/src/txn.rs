@@ -14,20 +14,25 @@ use crate::audit::AuditNote;
 use crate::queue::QueueRef;
 use crate::read::Read;
 
+mod entries;
 mod manage;
 mod operation;
-mod take_over;
-pub use manage::{AdminOp, DeleteOp, From, GroupOp, Reading};
+mod reader;
+pub use entries::{DeleteEntries, EntryWish, Keep, PlaceWish, References, Rename, SetId, Trim, Trimming};
+pub use manage::{AdminOp, DeleteOp, From, GroupOp, GroupStart, Reading};
 pub use operation::{Bulk, OperationKind, OperationOp, OperationState, OperationView, PurgeFilter};
 pub(crate) use operation::{MOVE_CHUNK_ROWS, QUEUE_GONE, TARGET_GONE};
-pub use take_over::{ScanTransfer, Transfer};
+pub use reader::{
+    AckEntries, GivingUp, GroupFrom, NackEntries, ReadGroup, ReaderOp, ScanTransfer, Since, Transfer,
+};
 
 /// Ops applied at one point of the order, durable as a whole.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Txn {
     /// The node's own identity for it, for retries.
     pub id: u128,
-    /// Streams that must still be at these versions, or the whole is refused.
+    /// Streams that must still be at these versions, or the whole is refused; 0 is that of a stream that is
+    /// not there.
     pub watch: Vec<(StreamRef, u64)>,
     /// What to do, in order.
     pub ops: Vec<Op>,
@@ -100,23 +105,13 @@ pub enum OpKind {
     /// Drop a stream's oldest entries.
     Trim(Trim),
     /// Drop single entries of a stream.
-    DeleteEntries {
-        /// From which stream.
-        stream: StreamRef,
-        /// Which.
-        places: Vec<Place>,
-    },
+    DeleteEntries(DeleteEntries),
     /// Move a stream's last place.
-    SetId {
-        /// Of which stream.
-        stream: StreamRef,
-        /// The new last place.
-        last: Place,
-    },
-    /// Take over named entries from another consumer (`XCLAIM`).
-    Transfer(Transfer),
-    /// Take over idle entries in order (`XAUTOCLAIM`).
-    ScanTransfer(ScanTransfer),
+    SetId(SetId),
+    /// Give a stream another name.
+    Rename(Rename),
+    /// What readers do with entries by their places.
+    Reader(ReaderOp),
     /// Make or change a queue.
     Group(GroupOp),
     /// Remove a queue or a stream.
@@ -226,6 +221,8 @@ pub struct Append {
     pub expires_at: Option<Timestamp>,
     /// Where in its publisher's trace it is published.
     pub trace: Option<Box<TraceContext>>,
+    /// What is asked of its entry, by the Redis door.
+    pub entry: Option<Box<EntryWish>>,
 }
 
 /// An event's domain identity in its stream.
@@ -348,24 +345,4 @@ pub struct Settle {
     pub proof: Proof,
     /// What it says.
     pub step: SettleStep,
-}
-
-/// Drop a stream's oldest entries.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trim {
-    /// Of which stream.
-    pub stream: StreamRef,
-    /// What stays.
-    pub keep: Keep,
-    /// Most entries dropped by one call; none: no bound.
-    pub limit: Option<u64>,
-}
-
-/// What a trim leaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
-    /// The newest so many entries.
-    Newest(u64),
-    /// Entries at or after this place.
-    From(Place),
 }

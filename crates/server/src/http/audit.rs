@@ -33,10 +33,7 @@ pub(super) async fn list(State(node): State<Arc<Node>>, caller: Caller, mut quer
 
 /// How the log names a queue.
 pub(super) fn target(queue: &QueueRef) -> String {
-    match queue {
-        QueueRef::Id(id) => id.to_string(),
-        QueueRef::Name(name) => name.clone(),
-    }
+    queue.to_text()
 }
 
 fn shown(entry: AuditEntry) -> AuditReply {

@@ -151,6 +151,7 @@ fn op(to: Target, Trace(trace): Trace, request: PublishRequest) -> OpKind {
         dedupe: request.dedupe_key.map(dedupe),
         expires_at: request.expires_at,
         trace,
+        entry: None,
     })
 }
 

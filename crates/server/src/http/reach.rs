@@ -26,6 +26,7 @@ impl Node {
     ) -> Result<(), Failure> {
         match queue {
             QueueRef::Name(name) => caller.may(scope, Thing::Queue(name)),
+            QueueRef::Group { .. } => caller.may(scope, Thing::Queue(&queue.to_text())),
             QueueRef::Id(_) if caller.reaches_all() => caller.may(scope, Thing::Nothing),
             QueueRef::Id(_) => caller.may(scope, Thing::Queue(&self.queue(queue.clone()).await?.name)),
         }

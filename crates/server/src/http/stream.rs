@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use naven_api::envelope::List;
+use naven_api::limits::PAGE_PAYLOAD_BYTES_MAX;
 use naven_api::stream::{GroupReply, StreamDeletedReply, TrimReply, TrimRequest};
 use naven_store::read::{Cursor, EntryView, Page, Read};
 use naven_store::reply::OpReply;
-use naven_store::txn::{DeleteOp, Keep, Op, OpKind, Place, StreamRef, Trim};
+use naven_store::txn::{DeleteOp, Keep, Op, OpKind, Place, StreamRef, Trim, Trimming};
 
 use super::answer::{Reply, ok};
 use super::body::Sent;
@@ -65,7 +66,15 @@ pub(super) async fn entries(
     node.in_stream(&stream, query.end()).await?;
     let Asked { start, end, reverse, limit, payload, filter } = asked;
     let limit = node.page_items(limit, payload);
-    let read = Read::Entries { stream, start, end, reverse, limit, payload };
+    let read = Read::Entries {
+        stream,
+        start,
+        end,
+        reverse,
+        limit,
+        max_bytes: PAGE_PAYLOAD_BYTES_MAX as u64,
+        payload,
+    };
     match node.engine.read(read).await? {
         Page::Entries(views, more) => {
             let next = if more { views.last().and_then(|last| after(last, reverse)) } else { None };
@@ -186,7 +195,8 @@ pub(super) async fn trim(
     let mut note = Some(caller.note("stream.trim", shown::name(&stream.0)));
     let mut trimmed = 0;
     loop {
-        let step = Trim { stream: stream.clone(), keep, limit: Some(TRIM_STEP) };
+        let step =
+            Trim { stream: stream.clone(), how: Trimming { limit: Some(TRIM_STEP), ..Trimming::to(keep) } };
         let op = Op { audit: note.take(), ..Op::plain(OpKind::Trim(step)) };
         match node.ask(op).await? {
             OpReply::Removed(count) => {

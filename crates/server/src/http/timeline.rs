@@ -67,6 +67,7 @@ pub(super) fn delivery<'a>(
     let is_named = |delivery: &&DeliveryView| match &named {
         QueueRef::Id(id) => delivery.queue_id == *id,
         QueueRef::Name(name) => delivery.queue == *name,
+        QueueRef::Group { .. } => delivery.queue == named.to_text(),
     };
     view.deliveries.iter().find(is_named).map(Some).ok_or_else(|| Refused::EventNotFound.into())
 }

@@ -73,6 +73,7 @@ impl Lines {
         let id = match queue {
             QueueRef::Id(id) => *id,
             QueueRef::Name(name) => *self.by_name.get(name)?,
+            QueueRef::Group { .. } => *self.by_name.get(&queue.to_text())?,
         };
         let line = self.by_queue.get(&id)?;
         (line.asked > 0 || !line.waiting.is_empty()).then_some(id)

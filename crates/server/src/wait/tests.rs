@@ -85,6 +85,7 @@ impl Bench {
             due: Due::Now,
             headers: Vec::new(),
             max_attempts: None,
+            entry: None,
         }))
         .await;
     }

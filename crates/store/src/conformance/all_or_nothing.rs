@@ -124,9 +124,6 @@ pub fn a_transaction_without_ops_is_answered(bench: &Bench) {
 pub fn what_this_engine_does_not_have_yet_it_says(bench: &Bench) {
     bench.queue("mail");
     let stream = crate::txn::StreamRef(bytes::Bytes::from_static(b"mail"));
-    let last = crate::txn::Place { ms: 1, seq: 0 };
-    let set_id = OpKind::SetId { stream: stream.clone(), last };
-    assert_eq!(bench.ask(set_id), Err(OpError::Unsupported));
     let hold = crate::txn::ClaimHold::NoAck(bytes::Bytes::from_static(b"c"));
     let redis = crate::txn::Claim { hold, ..claim("mail", 1, 30) };
     assert_eq!(bench.ask(OpKind::Claim(redis)), Err(OpError::Unsupported));

@@ -115,6 +115,7 @@ pub fn append(queue: &str, text: &str, due: Due) -> OpKind {
         dedupe: None,
         expires_at: None,
         trace: None,
+        entry: None,
     })
 }
 

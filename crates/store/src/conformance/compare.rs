@@ -28,6 +28,10 @@ pub(super) fn plain(answer: Result<OpReply, OpError>) -> Result<OpReply, OpError
         | OpReply::Queue(_)
         | OpReply::Removed(_)
         | OpReply::Operation(_)
+        | OpReply::Read(_)
+        | OpReply::Transferred(_)
+        | OpReply::Fates(_)
+        | OpReply::Made(_)
         | OpReply::Done) => other,
     })
 }
@@ -54,6 +58,10 @@ pub(super) fn plain_page(page: Page) -> Page {
         | Page::DeadGroups(_)
         | Page::Matched(_)
         | Page::Holders(_)
+        | Page::StreamDetail(_)
+        | Page::Consumers(_)
+        | Page::Pending(..)
+        | Page::PendingSummary(_)
         | Page::Operation(_)) => other,
     }
 }

@@ -209,6 +209,7 @@ pub fn groups_show_how_far_each_queue_is(bench: &Bench) {
         end: second.place.expect("it is due"),
         reverse: true,
         limit: 1,
+        max_bytes: u64::MAX,
         payload: false,
     }) else {
         panic!("entries")

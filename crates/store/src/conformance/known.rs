@@ -13,8 +13,9 @@ use super::script::{Ask, FromAsk, NAMES, Pick, ProofAsk, STREAMS, To, When};
 use crate::queue::QueueRef;
 use crate::reply::{OpError, OpReply};
 use crate::txn::{
-    AdminOp, Append, Claim, ClaimHold, DedupeKey, DedupeSpace, DeleteOp, Due, From, GroupOp, IdempotencySlot,
-    Keep, Op, OpKind, Place, Proof, Reading, Settle, StreamRef, Target, Trim,
+    AdminOp, Append, Claim, ClaimHold, DedupeKey, DedupeSpace, DeleteEntries, DeleteOp, Due, From, GroupOp,
+    IdempotencySlot, Keep, Op, OpKind, Place, Proof, Reading, References, Settle, StreamRef, Target, Trim,
+    Trimming,
 };
 
 mod looks;
@@ -114,6 +115,7 @@ impl Known {
                 dedupe: dedupe.map(dedupe_key),
                 expires_at: expires_ms.map(|ms| wall.plus_ms(ms)),
                 trace: (*bytes == 10).then(|| Box::new(super::telling::trace(*max_attempts))),
+                entry: None,
             }),
             Ask::Once(_, _, ask) => self.kind(ask, side, wall),
             Ask::Claim { queue, max, seconds, max_bytes } => OpKind::Claim(Claim {
@@ -194,16 +196,15 @@ impl Known {
             }
             Ask::Trim(stream, newest, limit) => OpKind::Trim(Trim {
                 stream: self.stream(*stream),
-                keep: Keep::Newest(*newest),
-                limit: *limit,
+                how: Trimming { limit: *limit, ..Trimming::to(Keep::Newest(*newest)) },
             }),
             Ask::TrimBefore(stream, event) => OpKind::Trim(Trim {
                 stream: self.stream(*stream),
-                keep: Keep::From(self.place(*event)),
-                limit: None,
+                how: Trimming::to(Keep::From(self.place(*event))),
             }),
             Ask::DeleteEntry(stream, event) => {
-                OpKind::DeleteEntries { stream: self.stream(*stream), places: vec![self.place(*event)] }
+                let (stream, places) = (self.stream(*stream), vec![self.place(*event)]);
+                OpKind::DeleteEntries(DeleteEntries { stream, places, references: References::Keep })
             }
             other => unreachable!("{other:?} removes nothing"),
         }

@@ -28,6 +28,7 @@ pub fn a_published_event_comes_back_as_it_was_sent(bench: &Bench) {
         dedupe: None,
         expires_at: None,
         trace: None,
+        entry: None,
     };
     let Ok(OpReply::Event(sent)) = bench.ask(OpKind::Append(append)) else { panic!("not published") };
     assert_eq!((sent.stream.as_str(), &sent.headers, &sent.body), ("mail", &headers, &None));

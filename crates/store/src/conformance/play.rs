@@ -222,6 +222,9 @@ impl<'a> Player<'a> {
                 Page::Operations(_, next) => next.clone(),
                 Page::DeadGroups(_) | Page::Matched(_) | Page::Operation(_) | Page::Holders(_) => None,
                 Page::Events(page) => page.next.clone(),
+                Page::StreamDetail(_) | Page::Consumers(_) | Page::Pending(..) | Page::PendingSummary(_) => {
+                    None
+                }
             };
             let Some(next) = next else { return Ok(plain_page(page)) };
             if let Read::Queues { cursor, .. }

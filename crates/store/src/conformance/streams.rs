@@ -11,8 +11,8 @@ use crate::queue::{QueueSettings, Retention, StreamChanges};
 use crate::read::{EntryView, EventView, GroupView, Page, Read, StreamView};
 use crate::reply::{Grant, OpError, OpReply};
 use crate::txn::{
-    Append, DeleteOp, Due, From, GroupOp, IdempotencySlot, Keep, Op, OpKind, Place, Reading, StreamRef,
-    Target, Trim, Txn,
+    Append, DeleteEntries, DeleteOp, Due, From, GroupOp, IdempotencySlot, Keep, Op, OpKind, Place, Reading,
+    References, StreamRef, Target, Trim, Trimming, Txn,
 };
 
 /// A stream, by its name.
@@ -41,6 +41,7 @@ pub fn to_stream(name: &str, text: &str) -> Append {
         dedupe: None,
         expires_at: None,
         trace: None,
+        entry: None,
     }
 }
 
@@ -51,12 +52,13 @@ pub fn to_queue(name: &str, text: &str) -> Append {
 
 /// Leaving the newest entries.
 pub fn trim_to(name: &str, newest: u64) -> OpKind {
-    OpKind::Trim(Trim { stream: stream(name), keep: Keep::Newest(newest), limit: None })
+    OpKind::Trim(Trim { stream: stream(name), how: Trimming::to(Keep::Newest(newest)) })
 }
 
 /// Dropping one entry.
 pub fn delete_entry(name: &str, place: Place) -> OpKind {
-    OpKind::DeleteEntries { stream: stream(name), places: vec![place] }
+    let (stream, places) = (stream(name), vec![place]);
+    OpKind::DeleteEntries(DeleteEntries { stream, places, references: References::Keep })
 }
 
 /// Deleting a stream.
@@ -150,7 +152,15 @@ impl Bench {
     pub fn entries(&self, name: &str) -> Vec<EntryView> {
         let (start, end) = (Place::default(), Place { ms: u64::MAX, seq: u64::MAX });
         let (reverse, limit, payload) = (false, 500, true);
-        match self.read(Read::Entries { stream: stream(name), start, end, reverse, limit, payload }) {
+        match self.read(Read::Entries {
+            stream: stream(name),
+            start,
+            end,
+            reverse,
+            limit,
+            max_bytes: u64::MAX,
+            payload,
+        }) {
             Ok(Page::Entries(items, false)) => items,
             other => panic!("entries of {name}: {other:?}"),
         }

@@ -8,7 +8,7 @@ use super::bench::{Bench, delete, fatal, named};
 use super::streams::{delete_entry, retention, stream, to_queue, trim_to};
 use crate::queue::{QueueRef, Retention};
 use crate::reply::{OpReply, Refused};
-use crate::txn::{From, Keep, OpKind, SettleStep, Trim};
+use crate::txn::{From, Keep, OpKind, SettleStep, Trim, Trimming};
 
 pub fn a_consumed_entry_leaves_once_every_queue_has_settled_it(bench: &Bench) {
     bench.queue("mail");
@@ -66,11 +66,13 @@ pub fn a_trim_goes_by_place_or_number_and_keeps_to_its_limit(bench: &Bench) {
         bench.spread("orders", n);
     }
     let places: Vec<_> = bench.entries("orders").iter().map(|entry| entry.place).collect();
-    let trim = |keep, limit| OpKind::Trim(Trim { stream: stream("orders"), keep, limit });
+    let trim = |keep, limit| {
+        OpKind::Trim(Trim { stream: stream("orders"), how: Trimming { limit, ..Trimming::to(keep) } })
+    };
     assert_eq!(bench.ask(trim(Keep::Newest(0), Some(1))), Ok(OpReply::Removed(1)));
     assert_eq!(bench.ask(trim(Keep::From(places[3]), None)), Ok(OpReply::Removed(2)));
     assert_eq!(bench.stream("orders").first, Some(places[3]));
-    let nowhere = OpKind::Trim(Trim { stream: stream("nowhere"), keep: Keep::Newest(0), limit: None });
+    let nowhere = OpKind::Trim(Trim { stream: stream("nowhere"), how: Trimming::to(Keep::Newest(0)) });
     assert_eq!(bench.ask(nowhere), Err(Refused::StreamNotFound.into()));
 }
 

@@ -15,7 +15,10 @@ use crate::key::{KeyCondition, KeyRecord};
 use crate::queue::{QueueChanges, QueueRef, QueueSettings, StreamChanges};
 use crate::read::Read;
 use crate::reply::OpError;
-use crate::txn::{Append, Bulk, Due, From, IdempotencySlot, Place, Reading, StreamRef, Trim};
+use crate::txn::{
+    Append, Bulk, DeleteEntries, Due, From, GroupStart, IdempotencySlot, ReaderOp, Reading, Rename, SetId,
+    StreamRef, Trim,
+};
 
 /// A transaction as it is logged and applied.
 #[derive(Debug, Clone, PartialEq)]
@@ -135,11 +138,43 @@ pub(crate) enum Command {
     /// Drop a stream's oldest entries.
     Trim(Trim),
     /// Drop single entries of a stream.
-    DeleteEntries {
-        /// From which stream.
+    DeleteEntries(DeleteEntries),
+    /// Move a stream's last place.
+    SetId(SetId),
+    /// Give a stream another name.
+    Rename(Rename),
+    /// What readers do with entries by their places, and the jitter of a backoff that was drawn for it.
+    Reader(Box<ReaderOp>, u32),
+    /// A new queue for a stream's readers, with the id that was drawn for it.
+    CreateGroup {
+        /// Its id.
+        id: QueueId,
+        /// On which stream.
         stream: StreamRef,
-        /// Which.
-        places: Vec<Place>,
+        /// Its name among the stream's queues.
+        group: Bytes,
+        /// True where a stream that is not there is made.
+        make_stream: bool,
+        /// What it counts as having handed out.
+        start: GroupStart,
+        /// How many entries it counts as having read.
+        entries_read: Option<u64>,
+    },
+    /// Go on behind another place.
+    SetPlace {
+        /// Which queue.
+        queue: QueueRef,
+        /// What it counts as having handed out.
+        start: GroupStart,
+        /// How many entries it counts as having read.
+        entries_read: Option<u64>,
+    },
+    /// Make a Redis consumer of a queue.
+    MakeConsumer {
+        /// Of which queue.
+        queue: QueueRef,
+        /// Its name.
+        name: Bytes,
     },
     /// Do something, or repeat what it was answered.
     Once {
@@ -311,7 +346,9 @@ impl Command {
             Self::Create { .. } | Self::Patch { .. } | Self::Pause { .. } | Self::Resume { .. } => true,
             Self::Reset { .. } | Self::Delete { .. } | Self::DeleteStream { .. } | Self::Trim(_) => true,
             Self::ClaimAs { .. } | Self::DeleteConsumer { .. } => true,
-            Self::DeleteEntries { .. } | Self::Redrive { .. } | Self::Bury { .. } => true,
+            Self::SetId(_) | Self::Rename(_) | Self::Reader(..) | Self::CreateGroup { .. } => true,
+            Self::SetPlace { .. } | Self::MakeConsumer { .. } => true,
+            Self::DeleteEntries(_) | Self::Redrive { .. } | Self::Bury { .. } => true,
             Self::Discard { .. } | Self::StartOperation { .. } | Self::CancelOperation { .. } => true,
             Self::Reschedule { .. } | Self::RunNow { .. } | Self::MoveDead { .. } => true,
             Self::Cancel { .. } | Self::PutKey { .. } | Self::DeleteKey { .. } => true,

@@ -17,8 +17,8 @@ use crate::clock::Random;
 use crate::reply::OpError;
 use crate::token::{Held, Parsed, TokenKey};
 use crate::txn::{
-    AdminOp, Append, Claim, ClaimHold, DeleteOp, GroupOp, Op, OpKind, OperationOp, Proof, Settle, SettleStep,
-    Txn,
+    AdminOp, Append, Claim, ClaimHold, DeleteOp, GroupOp, Op, OpKind, OperationOp, Proof, ReaderOp, Settle,
+    SettleStep, Txn,
 };
 
 /// What preparing needs beside the tables.
@@ -62,6 +62,18 @@ impl Preparer<'_> {
             OpKind::Group(GroupOp::Patch { queue, changes, stream, revision }) => {
                 Command::Patch { queue, changes, stream, revision }
             }
+            OpKind::Group(GroupOp::CreateGroup { stream, group, make_stream, start, entries_read }) => {
+                let id = QueueId::from_bits(uuid_v7_bits(wall.as_ms(), self.random.draw_u128()));
+                if self.full {
+                    Command::Refused(OpError::Full)
+                } else {
+                    Command::CreateGroup { id, stream, group, make_stream, start, entries_read }
+                }
+            }
+            OpKind::Group(GroupOp::SetPlace { queue, start, entries_read }) => {
+                Command::SetPlace { queue, start, entries_read }
+            }
+            OpKind::Group(GroupOp::MakeConsumer { queue, name }) => Command::MakeConsumer { queue, name },
             OpKind::Group(GroupOp::Reset { queue, from }) => Command::Reset { queue, from },
             OpKind::Group(GroupOp::Pause { queue, reason }) => Command::Pause { queue, reason },
             OpKind::Group(GroupOp::Resume { queue }) => Command::Resume { queue },
@@ -80,9 +92,12 @@ impl Preparer<'_> {
                 Command::CancelOperation { id: operation }
             }
             OpKind::Trim(trim) => Command::Trim(trim),
-            OpKind::DeleteEntries { stream, places } => Command::DeleteEntries { stream, places },
-            OpKind::SetId { .. } | OpKind::Transfer(_) | OpKind::ScanTransfer(_) => {
-                Command::Refused(OpError::Unsupported)
+            OpKind::DeleteEntries(delete) => Command::DeleteEntries(delete),
+            OpKind::SetId(set) => Command::SetId(set),
+            OpKind::Rename(rename) => Command::Rename(rename),
+            OpKind::Reader(op) => {
+                let draw = if matches!(op, ReaderOp::Nack(_)) { self.random.draw_u32() } else { 0 };
+                Command::Reader(Box::new(op), draw)
             }
         };
         let command = match op.idempotency {

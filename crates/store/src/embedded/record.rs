@@ -13,6 +13,7 @@ use crate::queue::QueueRef;
 
 mod managed;
 mod operators;
+mod readers;
 mod words;
 use managed::{get_managed, put_managed};
 use words::{
@@ -63,6 +64,12 @@ fn put_command(enc: &mut Enc, command: &Command) {
         Command::Tend { rows } => {
             enc.u8(12).u64(*rows);
         }
+        Command::SetId(_)
+        | Command::Rename(_)
+        | Command::Reader(..)
+        | Command::CreateGroup { .. }
+        | Command::SetPlace { .. }
+        | Command::MakeConsumer { .. } => readers::put(enc, command),
         Command::ClaimAs { queue, name, max, max_bytes } => {
             put_named(enc.u8(18), queue, name).u32(*max).u64(*max_bytes);
         }
@@ -76,7 +83,7 @@ fn put_command(enc: &mut Enc, command: &Command) {
         | Command::Reset { .. }
         | Command::DeleteStream { .. }
         | Command::Trim(_)
-        | Command::DeleteEntries { .. }
+        | Command::DeleteEntries(_)
         | Command::DeleteConsumer { .. } => put_managed(enc, command),
         Command::Once { slot, command } if command.changes_rows() => {
             put_slot(enc.u8(17), slot);
@@ -133,6 +140,7 @@ fn get_command(dec: &mut Dec) -> Option<Command> {
             max_bytes: dec.u64()?,
         },
         9 | 10 | 21..=23 | 30..=39 => operators::get(number, dec)?,
+        24..=29 => readers::get(number, dec)?,
         40 => Command::Noted { note: get_note(dec)?, command: Box::new(get_command(dec)?) },
         other => get_managed(dec, other)?,
     })
@@ -198,6 +206,7 @@ mod tests {
                 dedupe,
                 expires_at,
                 trace,
+                entry: None,
             }))
         }));
         let txn = Recorded { commands, all_or_nothing: false };

@@ -30,6 +30,9 @@ impl World {
                 of.settings = stream.made_to(of.settings);
                 at
             }
+            GroupOp::CreateGroup { .. } | GroupOp::SetPlace { .. } | GroupOp::MakeConsumer { .. } => {
+                return Err(OpError::Unsupported);
+            }
             GroupOp::Reset { queue, from } => self.reset(queue, *from, now)?,
             GroupOp::Pause { queue, reason } => {
                 let at = self.open(queue)?;

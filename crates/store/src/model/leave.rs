@@ -10,27 +10,27 @@ use super::event::{Event, Stand};
 use super::world::{Answer, World};
 use crate::feed::Change;
 use crate::reply::OpReply;
-use crate::txn::{Keep, Place, StreamRef, Trim};
+use crate::txn::{DeleteEntries, Keep, Trim};
 
 impl World {
     pub(super) fn trim(&mut self, trim: &Trim, now: Now) -> Answer {
         let stream = self.open_stream(&trim.stream)?;
         self.place_due(stream, now, PLACES_PER_OP_MAX);
         let entries = self.entries_of(stream);
-        let goes = |(nth, at): &(usize, &usize)| match trim.keep {
+        let goes = |(nth, at): &(usize, &usize)| match trim.how.keep {
             Keep::Newest(newest) => (entries.len() - nth) as u64 > newest,
             Keep::From(place) => self.events[**at].placed.is_some_and(|(_, own)| own < place),
         };
         let going = entries.iter().enumerate().filter(goes).map(|(_, &at)| self.events[at].id);
-        let going: Vec<_> = going.take(trim.limit.unwrap_or(u64::MAX) as usize).collect();
+        let going: Vec<_> = going.take(trim.how.limit.unwrap_or(u64::MAX) as usize).collect();
         going.iter().for_each(|&event| self.take_out(event));
         Ok(OpReply::Removed(going.len() as u64))
     }
 
-    pub(super) fn delete_entries(&mut self, stream: &StreamRef, places: &[Place], now: Now) -> Answer {
-        let stream = self.open_stream(stream)?;
+    pub(super) fn delete_entries(&mut self, delete: &DeleteEntries, now: Now) -> Answer {
+        let stream = self.open_stream(&delete.stream)?;
         self.place_due(stream, now, PLACES_PER_OP_MAX);
-        let is_named = |event: &Event| event.placed.is_some_and(|(_, place)| places.contains(&place));
+        let is_named = |event: &Event| event.placed.is_some_and(|(_, place)| delete.places.contains(&place));
         let named = self.entries_of(stream).into_iter().filter(|&at| is_named(&self.events[at]));
         let going: Vec<_> = named.map(|at| self.events[at].id).collect();
         going.iter().for_each(|&event| self.take_out(event));

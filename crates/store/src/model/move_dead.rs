@@ -36,7 +36,10 @@ impl World {
         self.end_dead(from, at, now)?;
         let (to, due) = (Target::Queue(target.clone()), Due::Now);
         let (max_attempts, dedupe, expires_at) = (None, None, None);
-        self.append(&Append { to, body, due, headers, max_attempts, dedupe, expires_at, trace }, now)
+        self.append(
+            &Append { to, body, due, headers, max_attempts, dedupe, expires_at, trace, entry: None },
+            now,
+        )
     }
 
     fn end_dead(&mut self, queue: usize, at: usize, now: Now) -> Result<(), OpError> {

@@ -7,6 +7,7 @@ use naven_core::Now;
 
 use super::event::Event;
 use super::world::World;
+use crate::queue::group_name;
 use crate::read::{EntryView, GroupView, Page, StreamView};
 use crate::txn::Place;
 
@@ -31,6 +32,8 @@ impl World {
             first: entries.first().and_then(place),
             last: of.last_place,
             added: of.added,
+            added_told: of.added,
+            max_deleted: Place::default(),
             scheduled: self.events.iter().filter(waits).count() as u64,
             queues: self.readers(stream).len() as u64,
             version: of.version,
@@ -74,6 +77,10 @@ impl World {
             pending: pending.len() as u64,
             oldest_pending: pending.iter().find_map(first_hold),
             trimmed_unread: self.queues[queue].trimmed_unread,
+            name: group_name(&self.queues[queue].name),
+            consumers: self.queues[queue].consumers.len() as u64,
+            entries_read: None,
+            entries_lag: None,
         }
     }
 }

@@ -52,10 +52,12 @@ impl World {
                 let (page, next) = page(found, cursor.as_ref(), *limit)?;
                 Ok(Page::Streams(page.into_iter().map(|at| self.stream_view(at)).collect(), next))
             }
-            Read::Entries { stream, start, end, reverse, limit, payload } => {
+            Read::Entries { stream, start, end, reverse, limit, max_bytes: _, payload } => {
                 let stream = self.open_stream(stream)?;
                 Ok(self.entries(stream, (*start, *end), *reverse, (*limit as usize, *payload)))
             }
+            Read::StreamDetail { .. } | Read::Consumers(_) => Err(OpError::Unsupported),
+            Read::Pending(_) | Read::PendingSummary(_) => Err(OpError::Unsupported),
             Read::Groups(stream) => {
                 let readers = self.readers(self.open_stream(stream)?);
                 Ok(Page::Groups(readers.into_iter().map(|queue| self.group_view(queue, now)).collect()))

@@ -12,7 +12,7 @@ use super::operation::Operation;
 use crate::audit::AuditEntry;
 use crate::feed::Change;
 use crate::key::KeyRecord;
-use crate::queue::QueueRef;
+use crate::queue::{QueueRef, group_queue_name};
 use crate::reply::{OpError, OpReply, Refused};
 use crate::token::TokenKey;
 use crate::txn::{DeleteOp, OpKind, StreamRef};
@@ -79,8 +79,8 @@ impl World {
             OpKind::Admin(op) => self.admin(op, now),
             OpKind::Operation(op) => self.operate(op, draw, now),
             OpKind::Trim(trim) => self.trim(trim, now),
-            OpKind::DeleteEntries { stream, places } => self.delete_entries(stream, places, now),
-            OpKind::SetId { .. } | OpKind::Transfer(_) | OpKind::ScanTransfer(_) => Err(OpError::Unsupported),
+            OpKind::DeleteEntries(delete) => self.delete_entries(delete, now),
+            OpKind::SetId(_) | OpKind::Rename(_) | OpKind::Reader(_) => Err(OpError::Unsupported),
         }
     }
 
@@ -126,7 +126,18 @@ impl World {
         let is_it = |one: &Queue| match queue {
             QueueRef::Id(id) => one.id == *id && !one.is_gone,
             QueueRef::Name(name) => one.name == *name && one.is_open(),
+            QueueRef::Group { .. } => false,
         };
+        if let QueueRef::Group { stream, group } = queue {
+            let on = self.open_stream(&StreamRef(stream.clone()))?;
+            let reads = |name: &[u8]| {
+                self.queues
+                    .iter()
+                    .position(|one| one.name.as_bytes() == name && one.is_open() && one.stream == on)
+            };
+            let found = reads(group_queue_name(stream, group).as_bytes()).or_else(|| reads(group));
+            return found.ok_or(Refused::QueueNotFound.into());
+        }
         self.queues.iter().position(is_it).ok_or(Refused::QueueNotFound.into())
     }
 

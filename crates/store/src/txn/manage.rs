@@ -43,6 +43,37 @@ pub enum GroupOp {
         /// Where it goes on.
         from: From,
     },
+    /// A new queue for a stream's readers, as the Redis door makes them: it keeps nothing of what is trimmed
+    /// unread and has no bound on attempts.
+    CreateGroup {
+        /// On which stream.
+        stream: StreamRef,
+        /// Its name among the stream's queues.
+        group: Bytes,
+        /// True where a stream that is not there is made; its entries stay until they are trimmed.
+        make_stream: bool,
+        /// What it counts as having handed out.
+        start: GroupStart,
+        /// How many entries it counts as having read, as its readers are told; none: not known.
+        entries_read: Option<u64>,
+    },
+    /// Go on behind another place (`XGROUP SETID`). What is pending stays so; what is done behind it is handed
+    /// out again, in a new round.
+    SetPlace {
+        /// Which queue.
+        queue: QueueRef,
+        /// What it counts as having handed out.
+        start: GroupStart,
+        /// How many entries it counts as having read; none: not known.
+        entries_read: Option<u64>,
+    },
+    /// Make a Redis consumer of a queue. The answer says whether it was not there before.
+    MakeConsumer {
+        /// Of which queue.
+        queue: QueueRef,
+        /// Its name.
+        name: Bytes,
+    },
     /// Stop handing out events.
     Pause {
         /// Which queue.
@@ -55,6 +86,15 @@ pub enum GroupOp {
         /// Which queue.
         queue: QueueRef,
     },
+}
+
+/// Up to where a queue counts as having handed out its stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupStart {
+    /// Up to the stream's last place.
+    Last,
+    /// Up to this place, which may be ahead of the stream's last.
+    At(Place),
 }
 
 /// On which stream a new queue reads, and from where. The stream is made where it is missing.

@@ -40,6 +40,7 @@ impl Known {
                 end: end.map_or(Place { ms: u64::MAX, seq: u64::MAX }, |event| self.place(event)),
                 reverse,
                 limit,
+                max_bytes: u64::MAX,
                 payload: limit > 1,
             },
             Look::Groups(stream) => Read::Groups(self.stream(stream)),
@@ -66,7 +67,15 @@ impl Known {
             let (start, end) = (Place::default(), Place { ms: u64::MAX, seq: u64::MAX });
             let (reverse, limit, payload) = (false, 500, true);
             all.push(Read::Groups(stream()));
-            all.push(Read::Entries { stream: stream(), start, end, reverse, limit, payload });
+            all.push(Read::Entries {
+                stream: stream(),
+                start,
+                end,
+                reverse,
+                limit,
+                max_bytes: u64::MAX,
+                payload,
+            });
         }
         all.extend(self.events.iter().map(|&event| Read::Event { event, payload: true }));
         all

@@ -16,7 +16,7 @@ use crate::embedded::rows::key::{self, Arrival, EntryNo, QueueNo, StreamNo};
 use crate::embedded::rows::queue::{Progress, QueueRow};
 use crate::embedded::rows::stream::{EntryRow, Head, StreamRow};
 use crate::embedded::tables::{Kept, Order, Table, Tables};
-use crate::queue::QueueRef;
+use crate::queue::{QueueRef, group_queue_name};
 use crate::reply::{OpError, Refused};
 use crate::token::TokenKey;
 use crate::txn::StreamRef;
@@ -71,9 +71,23 @@ impl<'a, T: Tables> Context<'a, T> {
         let number = match queue {
             QueueRef::Id(id) => self.tables.get(Table::QueueId, &id.bits().to_be_bytes()),
             QueueRef::Name(name) => self.tables.get(Table::Name, &key::queue_name(name)),
+            QueueRef::Group { stream, group } => return self.group_on(stream, group),
         };
         let no = QueueNo(number_of(number.ok_or(Refused::QueueNotFound)?));
         Ok((no, self.queue(no).expect("a named queue has a row")))
+    }
+
+    /// The open queue that is called `group` among those of `stream`.
+    fn group_on(&self, stream: &Bytes, group: &Bytes) -> Result<(QueueNo, QueueRow), OpError> {
+        let (on, _) = self.open_stream(&StreamRef(stream.clone()))?;
+        let named = |name: &str| {
+            let no = QueueNo(number_of(self.tables.get(Table::Name, &key::queue_name(name))?));
+            let row = self.queue(no).expect("a named queue has a row");
+            (row.stream == on).then_some((no, row))
+        };
+        let found = named(&group_queue_name(stream, group));
+        let found = found.or_else(|| named(std::str::from_utf8(group).ok()?));
+        found.ok_or(Refused::QueueNotFound.into())
     }
 
     /// The open stream of this name.

@@ -77,6 +77,7 @@ fn publish() -> Command {
         dedupe: None,
         expires_at: None,
         trace: None,
+        entry: None,
     }))
 }
 

@@ -14,7 +14,7 @@ use crate::embedded::rows::stream::Head;
 use crate::embedded::tables::{Table, Tables};
 use crate::queue::Retention;
 use crate::reply::{OpError, OpReply};
-use crate::txn::{Keep, Place, StreamRef, Trim};
+use crate::txn::{DeleteEntries, Keep, Trim};
 
 /// Entries on their way out of a stream, and those who read it.
 struct Leaving {
@@ -64,10 +64,10 @@ impl<T: Tables> Context<'_, T> {
         self.place_due(stream, PLACES_PER_OP_MAX as u64);
         let mut leaving = self.leaving(stream);
         let mut from = 0;
-        while leaving.gone < trim.limit.unwrap_or(u64::MAX)
+        while leaving.gone < trim.how.limit.unwrap_or(u64::MAX)
             && let Some((n, entry)) = self.next_entry(stream, from)
         {
-            let goes = match trim.keep {
+            let goes = match trim.how.keep {
                 Keep::Newest(newest) => leaving.head.length > newest,
                 Keep::From(place) => entry.place < place,
             };
@@ -81,15 +81,11 @@ impl<T: Tables> Context<'_, T> {
     }
 
     /// Drops single entries of a stream, those that are there.
-    pub(super) fn delete_entries(
-        &mut self,
-        stream: &StreamRef,
-        places: &[Place],
-    ) -> Result<OpReply, OpError> {
-        let (stream, _) = self.open_stream(stream)?;
+    pub(super) fn delete_entries(&mut self, delete: &DeleteEntries) -> Result<OpReply, OpError> {
+        let (stream, _) = self.open_stream(&delete.stream)?;
         self.place_due(stream, PLACES_PER_OP_MAX as u64);
         let mut leaving = self.leaving(stream);
-        for &place in places {
+        for &place in &delete.places {
             let found = self.first_from(stream, leaving.head.entry, place);
             if let Some((n, entry)) = found.filter(|(_, entry)| entry.place == place) {
                 self.trim_one(stream, (n, entry.arrival), &mut leaving);

@@ -19,7 +19,7 @@ use crate::read::DeadFilter;
 use crate::reply::{Grant, OpReply};
 use crate::txn::{
     Append, Body, Bulk, DedupeKey, DedupeSpace, Due, Form, From, IdempotencySlot, Keep, PurgeFilter, Reading,
-    StreamRef, Target, Trim,
+    StreamRef, Target, Trim, Trimming,
 };
 
 const DAY_MS: i64 = 86_400_000;
@@ -91,6 +91,7 @@ impl Play {
             dedupe: (self.below(4) == 0).then_some(key),
             expires_at: (self.below(3) == 0).then(|| self.now.wall.plus_ms(2_000)),
             trace: None,
+            entry: None,
         };
         let slot = IdempotencySlot {
             scope: Bytes::new(),
@@ -138,7 +139,7 @@ impl Play {
             }
             18 => {
                 let keep = Keep::Newest(self.below(3));
-                Command::Trim(Trim { stream: self.stream(), keep, limit: None })
+                Command::Trim(Trim { stream: self.stream(), how: Trimming::to(keep) })
             }
             19 => Command::Reset { queue: self.queue(), from: self.from() },
             20 if self.below(2) == 0 => {

@@ -52,6 +52,7 @@ impl<T: Tables> Context<'_, T> {
             dedupe: None,
             expires_at: None,
             trace,
+            entry: None,
         })
     }
 

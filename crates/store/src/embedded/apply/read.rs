@@ -56,11 +56,13 @@ impl<T: Tables> Context<'_, T> {
             Read::Streams { name_prefix, cursor, limit } => {
                 self.streams(name_prefix, cursor.as_ref(), *limit as usize)
             }
-            Read::Entries { stream, start, end, reverse, limit, payload } => {
+            Read::Entries { stream, start, end, reverse, limit, max_bytes: _, payload } => {
                 let (no, _) = self.open_stream(stream)?;
                 let order = if *reverse { Order::Falling } else { Order::Rising };
                 Ok(self.entries(no, (*start, *end), order, (*limit as usize, *payload)))
             }
+            Read::StreamDetail { .. } | Read::Consumers(_) => Err(OpError::Unsupported),
+            Read::Pending(_) | Read::PendingSummary(_) => Err(OpError::Unsupported),
             Read::Groups(stream) => {
                 let (no, _) = self.open_stream(stream)?;
                 Ok(Page::Groups(self.groups(no)))

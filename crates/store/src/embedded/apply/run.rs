@@ -130,7 +130,10 @@ impl<T: Tables> Context<'_, T> {
             }
             Command::RunNow { event, queue } => self.run_now(*event, queue.as_ref()),
             Command::Trim(trim) => self.trim(trim),
-            Command::DeleteEntries { stream, places } => self.delete_entries(stream, places),
+            Command::DeleteEntries(delete) => self.delete_entries(delete),
+            Command::SetId(_) | Command::Rename(_) | Command::Reader(..) => Err(OpError::Unsupported),
+            Command::CreateGroup { .. } | Command::SetPlace { .. } => Err(OpError::Unsupported),
+            Command::MakeConsumer { .. } => Err(OpError::Unsupported),
             Command::Noted { note, command } => self.noted(note, command, tended),
             Command::Once { slot, command } => self.once(slot, command, tended),
             Command::PutKey { record, over } => self.put_key(record, *over),

@@ -13,6 +13,7 @@ use crate::embedded::rows::delivery;
 use crate::embedded::rows::key::{self, EntryNo, QueueNo, StreamNo};
 use crate::embedded::rows::stream::{EntryRow, StreamRow};
 use crate::embedded::tables::{Order, Table, Tables};
+use crate::queue::group_name;
 use crate::read::{Cursor, EntryView, GroupView, Page, SCANS_MAX, StreamView};
 use crate::reply::{OpError, Refused};
 use crate::txn::Place;
@@ -27,6 +28,8 @@ impl<T: Tables> Context<'_, T> {
             first: self.next_entry(no, 0).map(|(_, entry)| entry.place),
             last: head.last,
             added: head.added,
+            added_told: head.added,
+            max_deleted: Place::default(),
             scheduled: head.waiting,
             queues: row.queues.into(),
             version: head.version,
@@ -114,6 +117,10 @@ impl<T: Tables> Context<'_, T> {
                 pending: pending.into_iter().map(|view| progress.counts.of(view)).sum(),
                 oldest_pending: self.oldest_pending(no),
                 trimmed_unread: progress.trimmed_unread,
+                name: group_name(&row.name),
+                consumers: 0,
+                entries_read: None,
+                entries_lag: None,
             })
         };
         self.open_members(stream).into_iter().filter_map(group).collect()

@@ -7,15 +7,16 @@ use naven_api::{KeyId, QueueId};
 
 use super::put_named;
 use super::words::{
-    get_changes, get_condition, get_from, get_place, get_queue, get_reason, get_stream_changes, get_trim,
-    put_changes, put_condition, put_from, put_place, put_queue, put_stream_changes, put_text, put_trim,
+    get_changes, get_condition, get_from, get_place, get_queue, get_reason, get_references,
+    get_stream_changes, get_trim, put_changes, put_condition, put_from, put_place, put_queue, put_references,
+    put_stream_changes, put_text, put_trim,
 };
 use crate::embedded::command::Command;
 use crate::embedded::rows::codec::{Dec, Enc};
 use crate::embedded::rows::delivery::reason_number;
 use crate::embedded::rows::queue::{get_key, get_settings, put_key, put_settings};
 use crate::queue::{QueueChanges, QueueRef, QueueSettings, StreamChanges};
-use crate::txn::{Reading, StreamRef};
+use crate::txn::{DeleteEntries, Reading, StreamRef, Trim};
 
 /// Appends one of these commands; [`put_command`](super) writes all others.
 pub(super) fn put_managed(enc: &mut Enc, command: &Command) {
@@ -52,9 +53,10 @@ pub(super) fn put_managed(enc: &mut Enc, command: &Command) {
         Command::DeleteStream { stream, force } => {
             enc.u8(14).bytes(&stream.0).flag(*force);
         }
-        Command::Trim(trim) => put_trim(enc.u8(15), trim),
-        Command::DeleteEntries { stream, places } => {
-            enc.u8(16).bytes(&stream.0).list(places, |enc, place| put_place(enc, *place));
+        Command::Trim(trim) => put_trim(enc.u8(15).bytes(&trim.stream.0), trim.how),
+        Command::DeleteEntries(delete) => {
+            enc.u8(16).bytes(&delete.stream.0).list(&delete.places, |enc, place| put_place(enc, *place));
+            put_references(enc, delete.references);
         }
         Command::DeleteConsumer { queue, name } => {
             put_named(enc.u8(19), queue, name);
@@ -90,8 +92,12 @@ pub(super) fn get_managed(dec: &mut Dec, number: u8) -> Option<Command> {
         11 => Command::PutKey { record: Box::new(get_key(dec)?), over: get_condition(dec)? },
         13 => Command::Reset { queue: get_queue(dec)?, from: get_from(dec)? },
         14 => Command::DeleteStream { stream: StreamRef(dec.bytes()?), force: dec.flag()? },
-        15 => Command::Trim(get_trim(dec)?),
-        16 => Command::DeleteEntries { stream: StreamRef(dec.bytes()?), places: dec.list(get_place)? },
+        15 => Command::Trim(Trim { stream: StreamRef(dec.bytes()?), how: get_trim(dec)? }),
+        16 => Command::DeleteEntries(DeleteEntries {
+            stream: StreamRef(dec.bytes()?),
+            places: dec.list(get_place)?,
+            references: get_references(dec)?,
+        }),
         19 => Command::DeleteConsumer { queue: get_queue(dec)?, name: dec.bytes()? },
         20 => Command::DeleteKey { key: KeyId::from_bits(dec.u128()?), revision: dec.option(Dec::u64)? },
         _ => return None,

@@ -14,7 +14,8 @@ use crate::embedded::rows::told::{get_progress, get_result, get_trace, put_progr
 use crate::key::KeyCondition;
 use crate::queue::{QueueChanges, QueueRef, Retention, StreamChanges};
 use crate::txn::{
-    Append, DedupeKey, DedupeSpace, Due, From, IdempotencySlot, Keep, Place, StreamRef, Target, Trim,
+    Append, DedupeKey, DedupeSpace, Due, EntryWish, From, IdempotencySlot, Keep, Place, PlaceWish,
+    References, StreamRef, Target, Trimming,
 };
 
 pub(super) fn put_append(enc: &mut Enc, append: &Append) {
@@ -33,6 +34,7 @@ pub(super) fn put_append(enc: &mut Enc, append: &Append) {
         enc.i64(at.as_ms());
     });
     put_trace(enc, append.trace.as_deref());
+    enc.option(append.entry.as_deref(), put_wish);
 }
 
 pub(super) fn get_append(dec: &mut Dec) -> Option<Append> {
@@ -50,6 +52,7 @@ pub(super) fn get_append(dec: &mut Dec) -> Option<Append> {
         dedupe: dec.option(get_dedupe)?,
         expires_at: dec.option(Dec::i64)?.map(Timestamp::from_ms),
         trace: get_trace(dec)?,
+        entry: dec.option(get_wish)?.map(Box::new),
     })
 }
 
@@ -107,27 +110,66 @@ pub(super) fn get_place(dec: &mut Dec) -> Option<Place> {
     Some(Place { ms: dec.u64()?, seq: dec.u64()? })
 }
 
-pub(super) fn put_trim(enc: &mut Enc, trim: &Trim) {
-    enc.bytes(&trim.stream.0);
+pub(super) fn put_trim(enc: &mut Enc, trim: Trimming) {
     match trim.keep {
         Keep::Newest(count) => {
             enc.u8(0).u64(count);
         }
         Keep::From(place) => put_place(enc.u8(1), place),
     }
-    enc.option(trim.limit, |enc, limit| {
-        enc.u64(limit);
-    });
+    put_u64(enc, trim.limit);
+    put_references(enc, trim.references);
 }
 
-pub(super) fn get_trim(dec: &mut Dec) -> Option<Trim> {
-    let stream = StreamRef(dec.bytes()?);
+pub(super) fn get_trim(dec: &mut Dec) -> Option<Trimming> {
     let keep = match dec.u8()? {
         0 => Keep::Newest(dec.u64()?),
         1 => Keep::From(get_place(dec)?),
         _ => return None,
     };
-    Some(Trim { stream, keep, limit: dec.option(Dec::u64)? })
+    Some(Trimming { keep, limit: dec.option(Dec::u64)?, references: get_references(dec)? })
+}
+
+pub(super) fn put_references(enc: &mut Enc, references: References) {
+    enc.u8(match references {
+        References::Keep => 0,
+        References::Drop => 1,
+        References::Acked => 2,
+    });
+}
+
+pub(super) fn get_references(dec: &mut Dec) -> Option<References> {
+    Some(match dec.u8()? {
+        0 => References::Keep,
+        1 => References::Drop,
+        2 => References::Acked,
+        _ => return None,
+    })
+}
+
+fn put_wish(enc: &mut Enc, wish: &EntryWish) {
+    enc.flag(wish.make_stream);
+    match wish.place {
+        PlaceWish::Next => {
+            enc.u8(0);
+        }
+        PlaceWish::Exactly(place) => put_place(enc.u8(1), place),
+        PlaceWish::In(ms) => {
+            enc.u8(2).u64(ms);
+        }
+    }
+    enc.option(wish.trim, put_trim);
+}
+
+fn get_wish(dec: &mut Dec) -> Option<EntryWish> {
+    let make_stream = dec.flag()?;
+    let place = match dec.u8()? {
+        0 => PlaceWish::Next,
+        1 => PlaceWish::Exactly(get_place(dec)?),
+        2 => PlaceWish::In(dec.u64()?),
+        _ => return None,
+    };
+    Some(EntryWish { make_stream, place, trim: dec.option(get_trim)? })
 }
 
 pub(super) fn put_slot(enc: &mut Enc, slot: &IdempotencySlot) {
@@ -166,6 +208,12 @@ pub(super) fn get_reason(dec: &mut Dec) -> Option<DeadReason> {
     DeadReason::ALL.get(usize::from(dec.u8()?)).copied()
 }
 
+pub(super) fn put_u64(enc: &mut Enc, value: Option<u64>) {
+    enc.option(value, |enc, value| {
+        enc.u64(value);
+    });
+}
+
 pub(super) fn put_u32(enc: &mut Enc, value: Option<u32>) {
     enc.option(value, |enc, value| {
         enc.u32(value);
@@ -201,6 +249,7 @@ pub(crate) fn put_queue(enc: &mut Enc, queue: &QueueRef) {
     match queue {
         QueueRef::Id(id) => enc.u8(0).u128(id.bits()),
         QueueRef::Name(name) => enc.u8(1).text(name),
+        QueueRef::Group { stream, group } => enc.u8(2).bytes(stream).bytes(group),
     };
 }
 
@@ -209,6 +258,7 @@ pub(crate) fn get_queue(dec: &mut Dec) -> Option<QueueRef> {
     match dec.u8()? {
         0 => Some(QueueRef::Id(QueueId::from_bits(dec.u128()?))),
         1 => Some(QueueRef::Name(dec.text()?)),
+        2 => Some(QueueRef::Group { stream: dec.bytes()?, group: dec.bytes()? }),
         _ => None,
     }
 }

@@ -100,7 +100,10 @@ fn put_reply(enc: &mut Enc, reply: &OpReply) {
             enc.u8(5).u64(*count);
         }
         OpReply::Operation(view) => put_operation(enc.u8(7), view),
-        // Claims are kept as holds, and reads are never kept.
+        // Claims are kept as holds, reads are never kept, and readers have no idempotency keys.
+        OpReply::Read(_) | OpReply::Transferred(_) | OpReply::Fates(_) | OpReply::Made(_) => {
+            enc.u8(6);
+        }
         OpReply::Done | OpReply::Claimed(_) | OpReply::Page(_) | OpReply::Replayed(_) => {
             enc.u8(6);
         }
