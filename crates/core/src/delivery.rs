@@ -184,10 +184,15 @@ impl Delivery {
         match step {
             Step::FallDue => self.fall_due(now),
             Step::Take { hold, consumer } => self.take(*hold, consumer.clone(), now, policy),
-            Step::TakeOver { to, consumer, just_id } => self.take_over(*to, consumer, *just_id, now, policy),
+            Step::TakeOver { to, consumer, just_id, since, redis_count } => {
+                let held = State::Held { consumer: *to, since: since.unwrap_or(now.lease) };
+                self.take_over(held, consumer, (*just_id, *redis_count), now, policy)
+            }
+            Step::Reread => self.reread(now),
             Step::Extend { by, hold, progress } => self.extend(*by, *hold, progress.as_deref(), now, policy),
             Step::Ack { by, result } => self.ack(*by, result.as_ref(), now, policy),
             Step::AckUnfenced => self.ack_unfenced(now, policy),
+            Step::GiveUp(given) => self.give_up(given, now, policy),
             Step::Fail { by, failure } => self.fail(*by, failure, now, policy),
             Step::Fatal { by, error } => self.fatal(*by, error.as_ref(), now, policy),
             Step::Release { by, error } => self.release(*by, error.as_ref(), now, policy),
@@ -215,6 +220,8 @@ impl Delivery {
             Step::FallDue
             | Step::Take { .. }
             | Step::TakeOver { .. }
+            | Step::Reread
+            | Step::GiveUp(_)
             | Step::Extend { .. }
             | Step::Ack { by: Bearer::Other, .. }
             | Step::AckUnfenced

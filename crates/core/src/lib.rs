@@ -14,6 +14,7 @@ mod refusal;
 mod settle;
 mod step;
 mod take;
+mod unfenced;
 
 pub use backoff::delay_ms;
 pub use delivery::{Delivery, Lease, Reported, State, View};
@@ -23,4 +24,4 @@ pub use outcome::{DeadReason, Ending, Outcome};
 pub use past::Past;
 pub use policy::Policy;
 pub use refusal::Refusal;
-pub use step::{Bearer, ConsumerNo, Failure, Hold, Step};
+pub use step::{Bearer, ConsumerNo, Failure, GivenUp, GivingUp, Hold, Step};

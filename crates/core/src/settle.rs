@@ -230,7 +230,7 @@ impl Delivery {
         Delivery { expiries: self.expiries.saturating_sub(1), ..self.clone() }
     }
 
-    fn keep_error(&mut self, error: Option<&ErrorText>) {
+    pub(crate) fn keep_error(&mut self, error: Option<&ErrorText>) {
         self.last_error = error.cloned();
         if let (Some(outcome), Some(_)) = (self.last, error) {
             past::close(&mut self.log, outcome.at, outcome.ending, error);

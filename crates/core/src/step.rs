@@ -5,6 +5,7 @@
 
 use naven_api::{AckResult, DelaySeconds, ErrorText, LeaseSeconds, Progress, Timestamp};
 
+use crate::now::LeaseTime;
 use crate::outcome::DeadReason;
 
 /// A Redis consumer of a queue, by the number that the engine gave its name.
@@ -42,6 +43,32 @@ pub struct Failure {
     pub draw: u32,
 }
 
+/// How a Redis consumer gives up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GivingUp {
+    /// No attempt is counted (`SILENT`).
+    Release,
+    /// A failed attempt (`FAIL`).
+    Fail,
+    /// Failed for good: a dead letter (`FATAL`).
+    Fatal,
+}
+
+/// What a Redis consumer says of what it gives up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenUp {
+    /// How.
+    pub how: GivingUp,
+    /// How long until it is due again, in ms; none: by the queue's backoff where it failed, at once else.
+    pub delay_ms: Option<u64>,
+    /// What went wrong.
+    pub error: Option<ErrorText>,
+    /// Redis' count of deliveries from then on; none: as Redis has it for this way of giving up.
+    pub redis_count: Option<u64>,
+    /// 32 random bits for the backoff's jitter.
+    pub draw: u32,
+}
+
 /// One thing asked of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
@@ -62,7 +89,13 @@ pub enum Step {
         consumer: String,
         /// True where a live hold only changes its owner, which counts no attempt (`JUSTID`).
         just_id: bool,
+        /// Since when it counts as held; none: now.
+        since: Option<LeaseTime>,
+        /// Redis' count of deliveries from then on; none: one more, unless only the owner changes.
+        redis_count: Option<u64>,
     },
+    /// Its Redis consumer reads again what it holds: counts on Redis' scale alone.
+    Reread,
     /// A heartbeat: the lease ends this long from now.
     Extend {
         /// Whose proof it is.
@@ -81,6 +114,8 @@ pub enum Step {
     },
     /// Finished, without a proof (`XACK`): counts for Redis holds and unowned entries.
     AckUnfenced,
+    /// Given up, without a proof (`XNACK`): counts for Redis holds and unowned entries.
+    GiveUp(GivenUp),
     /// Failed: counts the attempt, retries after a delay.
     Fail {
         /// Whose proof it is.

@@ -11,7 +11,7 @@ use crate::outcome::{DeadReason, Ending, Outcome};
 use crate::past;
 use crate::policy::Policy;
 use crate::refusal::Refusal;
-use crate::step::{Bearer, ConsumerNo, Hold};
+use crate::step::{Bearer, Hold};
 
 /// Why a purged delivery was called off.
 const PURGED: &str = "purged";
@@ -52,19 +52,21 @@ impl Delivery {
 
     pub(crate) fn take_over(
         &self,
-        to: ConsumerNo,
+        held: State,
         consumer: &str,
-        just_id: bool,
+        (just_id, redis_count): (bool, Option<u64>),
         now: Now,
         policy: &Policy,
     ) -> Result<Delivery, Refusal> {
-        let held = State::Held { consumer: to, since: now.lease };
+        let to = Delivery { state: held, ..self.clone() }.holder();
         match self.state {
-            State::Held { consumer: owner, .. } if just_id && owner == to => {
-                return Ok(Delivery { state: held, ..self.clone() });
+            State::Held { consumer: owner, .. } if just_id && Some(owner) == to => {
+                let redis_count = redis_count.unwrap_or(self.redis_count);
+                return Ok(Delivery { state: held, redis_count, ..self.clone() });
             }
             // An entry without an owner is idle from its due time on: before that it is passed over.
             State::Held { .. } | State::Ready => {}
+            State::Retrying if self.due <= now.wall => {}
             State::Leased(lease) if lease.until <= now.lease => {}
             State::Leased(_) => return Err(Refusal::Lost),
             State::Retrying | State::Done | State::Dead(_) | State::Cancelled => {
@@ -87,9 +89,8 @@ impl Delivery {
         if !only_moves {
             taken.attempts = taken.attempts.saturating_add(1);
         }
-        if !just_id {
-            taken.redis_count = taken.redis_count.saturating_add(1);
-        }
+        let counted = self.redis_count.saturating_add(u64::from(!just_id));
+        taken.redis_count = redis_count.unwrap_or(counted);
         Ok(taken)
     }
 

@@ -5,7 +5,8 @@
 
 use naven_api::{AckResult, Backoff, DelaySeconds, ErrorText, LeaseSeconds, Percent, Progress, Timestamp};
 use naven_core::{
-    Bearer, ConsumerNo, DeadReason, Delivery, Ending, Failure, Hold, LeaseTime, Now, Policy, State, Step,
+    Bearer, ConsumerNo, DeadReason, Delivery, Ending, Failure, GivenUp, GivingUp, Hold, LeaseTime, Now,
+    Policy, State, Step,
 };
 use proptest::prelude::*;
 
@@ -125,9 +126,9 @@ fn any_step() -> impl Strategy<Value = Step> {
         4 => (1u32..40).prop_map(move |s| take(Hold::Lease(seconds(s)))),
         2 => (0u32..3).prop_map(move |no| take(Hold::Consumer(ConsumerNo(no)))),
         1 => Just(take(Hold::NoAck)),
-        3 => (0u32..3, any::<bool>()).prop_map(|(no, just_id)| Step::TakeOver {
-            to: ConsumerNo(no), consumer: no.to_string(), just_id,
-        }),
+        3 => any_take_over(),
+        1 => Just(Step::Reread),
+        2 => any_giving_up(),
         4 => Just(Step::Expire),
         4 => Just(Step::FallDue),
         1 => Just(Step::AckUnfenced),
@@ -139,6 +140,26 @@ fn any_step() -> impl Strategy<Value = Step> {
         2 => (0i64..60_000).prop_map(|ms| Step::Reschedule { due: Timestamp::from_ms(ms) }),
         3 => any::<bool>().prop_map(|reset_attempts| Step::Redrive { reset_attempts }),
     ]
+}
+
+fn any_take_over() -> impl Strategy<Value = Step> {
+    let since = prop::option::of((0i64..60_000).prop_map(LeaseTime::from_ms));
+    (0u32..3, any::<bool>(), since, prop::option::of(0u64..9)).prop_map(
+        |(no, just_id, since, redis_count)| {
+            let (to, consumer) = (ConsumerNo(no), no.to_string());
+            Step::TakeOver { to, consumer, just_id, since, redis_count }
+        },
+    )
+}
+
+fn any_giving_up() -> impl Strategy<Value = Step> {
+    let how = prop_oneof![Just(GivingUp::Release), Just(GivingUp::Fail), Just(GivingUp::Fatal)];
+    (how, prop::option::of(0u64..20_000), prop::option::of(0u64..9), any::<u32>()).prop_map(
+        |(how, delay_ms, redis_count, draw)| {
+            let error = (draw % 2 == 0).then(|| ErrorText::new("no"));
+            Step::GiveUp(GivenUp { how, delay_ms, error, redis_count, draw })
+        },
+    )
 }
 
 fn any_call() -> impl Strategy<Value = Call> {

@@ -3,7 +3,9 @@
 //! Lives here: what XREADGROUP, XACK, XCLAIM and XAUTOCLAIM mean for one delivery. Not here: idle
 //! times and ranges (the engines).
 
-use naven_core::{ConsumerNo, DeadReason, Delivery, Ending, Hold, Refusal, State, Step};
+use naven_core::{
+    ConsumerNo, DeadReason, Delivery, Ending, GivenUp, GivingUp, Hold, LeaseTime, Refusal, State, Step,
+};
 
 use crate::scene::{LEASE_S, Scene, error, failing, take_over, wall};
 
@@ -128,7 +130,7 @@ fn a_take_over_passes_over_a_live_lease_and_takes_one_that_ran_out() {
 fn a_take_over_passes_over_what_is_due_later_or_over() {
     for just_id in [false, true] {
         for scene in [
-            Scene::new().leased().failed().after(5),
+            Scene::new().leased().failed().after(4),
             Scene::new().leased().acked(),
             Scene::new().failed_to_death(),
             Scene::new().step(Step::Cancel { reason: None }),
@@ -158,4 +160,78 @@ fn a_hold_that_runs_out_on_the_last_attempt_is_a_dead_letter() {
     };
     let dead = Scene::with(set).held(1).after(60).step(Step::Expire).delivery;
     assert_eq!(dead.state, State::Dead(DeadReason::ExpiredAttempts));
+}
+
+fn give_up(how: GivingUp, delay_ms: Option<u64>) -> Step {
+    Step::GiveUp(GivenUp { how, delay_ms, error: None, redis_count: None, draw: u32::MAX })
+}
+
+#[test]
+fn a_take_over_may_name_its_beginning_and_redis_count() {
+    let held = Scene::new().held(1).after(9);
+    for just_id in [false, true] {
+        for to in [1, 2] {
+            let (since, redis_count) = (Some(LeaseTime::from_ms(5)), Some(7));
+            let (to, consumer) = (ConsumerNo(to), "c".to_owned());
+            let taken = held.clone().step(Step::TakeOver { to, consumer, just_id, since, redis_count });
+            assert_eq!(taken.delivery.redis_count, 7);
+            let State::Held { since, .. } = taken.delivery.state else { panic!("not held") };
+            assert_eq!(since, LeaseTime::from_ms(5));
+        }
+    }
+}
+
+#[test]
+fn a_retry_that_is_due_is_taken_over_recorded_or_not() {
+    let due = Scene::new().leased().failed().after(5);
+    assert_eq!(holder(&due.clone().step(take_over(1, false))), 1);
+    assert_eq!(holder(&due.step(Step::FallDue).step(take_over(1, false))), 1);
+}
+
+#[test]
+fn a_consumer_that_reads_again_counts_on_redis_scale_alone() {
+    let read = Scene::new().held(1).after(5).step(Step::Reread);
+    assert_eq!((holder(&read), counted(&read)), (1, (1, 1, 0, 2)));
+    let State::Held { since, .. } = read.delivery.state else { panic!("not held") };
+    assert_eq!(since, read.now.lease);
+    for other in [Scene::new().leased(), Scene::new(), Scene::new().expired()] {
+        assert_eq!(other.would(&Step::Reread), Err(Refusal::NotDue));
+    }
+}
+
+#[test]
+fn what_is_released_counts_no_attempt_and_waits_as_long_as_asked() {
+    let held = Scene::new().held(1).after(5);
+    let at_once = held.clone().step(give_up(GivingUp::Release, None));
+    assert_eq!((at_once.delivery.state, counted(&at_once)), (State::Ready, (1, 0, 0, 0)));
+    let later = held.step(give_up(GivingUp::Release, Some(2_500)));
+    assert_eq!((later.delivery.state, later.delivery.due), (State::Retrying, wall(7_500)));
+    let unowned = Scene::new().leased().failed().after(5).step(give_up(GivingUp::Release, None));
+    assert_eq!(
+        (unowned.delivery.state, unowned.delivery.attempts),
+        (State::Ready, 1),
+        "nothing to take back"
+    );
+}
+
+#[test]
+fn a_failure_without_a_proof_is_retried_by_the_backoff_or_dead() {
+    let held = Scene::new().held(1);
+    let failed = held.clone().step(give_up(GivingUp::Fail, None));
+    assert_eq!((failed.delivery.state, failed.delivery.due), (State::Retrying, wall(5_000)));
+    assert_eq!(counted(&failed), (1, 1, 0, 1));
+    let used_up = Scene::with(|policy| policy.max_attempts = Some(1)).held(1);
+    let dead = used_up.step(give_up(GivingUp::Fail, Some(0))).delivery;
+    assert_eq!(dead.state, State::Dead(DeadReason::AttemptsUsedUp));
+    let fatal = held.step(give_up(GivingUp::Fatal, None)).delivery;
+    assert_eq!(fatal.state, State::Dead(DeadReason::Fatal));
+    assert_eq!(fatal.log[0].ended, Some((wall(0), Ending::Fatal)));
+}
+
+#[test]
+fn nobody_gives_up_a_live_lease_nor_what_is_over() {
+    let release = give_up(GivingUp::Release, None);
+    assert_eq!(Scene::new().leased().would(&release), Err(Refusal::Lost));
+    assert_eq!(Scene::new().leased().acked().would(&release), Err(Refusal::WrongState));
+    assert_eq!(Scene::new().overdue().step(release).delivery.state, State::Ready);
 }

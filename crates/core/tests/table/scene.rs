@@ -55,7 +55,8 @@ pub(crate) fn release(by: Bearer) -> Step {
 }
 
 pub(crate) fn take_over(to: u32, just_id: bool) -> Step {
-    Step::TakeOver { to: ConsumerNo(to), consumer: format!("c{to}"), just_id }
+    let consumer = format!("c{to}");
+    Step::TakeOver { to: ConsumerNo(to), consumer, just_id, since: None, redis_count: None }
 }
 
 impl Scene {
