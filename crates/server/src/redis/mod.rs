@@ -9,7 +9,11 @@
 )]
 
 mod command;
+mod commands;
 mod frame;
+mod here;
 mod placeholder;
+mod plan;
+mod refusal;
 
 pub(crate) use placeholder::refuse_all;
