@@ -7,6 +7,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
+use bytes::Bytes;
 use naven_api::QueueId;
 use tokio::sync::{broadcast, watch};
 
@@ -77,20 +78,35 @@ pub trait Engine: Send + Sync + 'static {
     fn close(&self) -> BoxFuture<'_, ()>;
 }
 
-/// Which queues a waiter cares about.
+/// What a waiter cares about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WaitSet {
-    /// Every queue of this engine.
+    /// Every queue of this engine, and no stream.
     All,
+    /// Every queue and every stream.
+    Everything,
     /// These.
     Queues(Vec<QueueId>),
 }
 
+impl WaitSet {
+    fn concerns(&self, hint: &Hint) -> bool {
+        match (self, hint) {
+            (Self::Everything, _) | (_, Hint::Missed) => true,
+            (Self::All, Hint::Queue(_)) => true,
+            (Self::Queues(queues), Hint::Queue(queue)) => queues.contains(queue),
+            (Self::All | Self::Queues(_), Hint::Stream(_)) => false,
+        }
+    }
+}
+
 /// A reason to look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hint {
     /// Something may have become claimable here, or the queue changed or went away.
     Queue(QueueId),
+    /// An entry may have come to the stream of this name.
+    Stream(Bytes),
     /// Hints were missed: look everywhere.
     Missed,
 }
@@ -98,13 +114,13 @@ pub enum Hint {
 /// The receiving end of wake-ups.
 #[derive(Debug)]
 pub struct Hints {
-    from: broadcast::Receiver<QueueId>,
+    from: broadcast::Receiver<Hint>,
     waits: WaitSet,
 }
 
 impl Hints {
     /// The wake-ups of `from` that concern `waits`.
-    pub fn new(from: broadcast::Receiver<QueueId>, waits: WaitSet) -> Self {
+    pub fn new(from: broadcast::Receiver<Hint>, waits: WaitSet) -> Self {
         Self { from, waits }
     }
 
@@ -112,11 +128,8 @@ impl Hints {
     pub async fn next(&mut self) -> Option<Hint> {
         loop {
             match self.from.recv().await {
-                Ok(queue) => match &self.waits {
-                    WaitSet::All => return Some(Hint::Queue(queue)),
-                    WaitSet::Queues(queues) if queues.contains(&queue) => return Some(Hint::Queue(queue)),
-                    WaitSet::Queues(_) => {}
-                },
+                Ok(hint) if self.waits.concerns(&hint) => return Some(hint),
+                Ok(_) => {}
                 Err(broadcast::error::RecvError::Lagged(_)) => return Some(Hint::Missed),
                 Err(broadcast::error::RecvError::Closed) => return None,
             }

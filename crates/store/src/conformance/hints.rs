@@ -7,9 +7,10 @@ use std::time::Duration;
 use naven_api::QueueId;
 
 use super::bench::{Bench, create, delete, fail_in, fatal, named, redrive, release};
+use super::streams::stream;
 use crate::engine::{Hint, Hints, WaitSet};
 use crate::queue::{QueueChanges, QueueSettings, StreamChanges};
-use crate::txn::{Due, GroupOp, OpKind, SettleStep};
+use crate::txn::{Due, From, GroupOp, OpKind, SettleStep};
 
 /// So long a missing hint is waited for before the case fails; a present one takes no time.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -88,4 +89,18 @@ pub fn hints_end_when_the_engine_is_closed(bench: &Bench) {
     let mut hints = bench.engine.hints(WaitSet::All);
     bench.block_on(bench.engine.close());
     assert_eq!(next(bench, &mut hints), None);
+}
+
+pub fn an_entry_wakes_those_who_read_its_stream_without_a_queue(bench: &Bench) {
+    bench.queue_on("first", "log", From::New);
+    bench.ask(delete("first", true)).expect("it is there");
+    let mut hints = bench.engine.hints(WaitSet::Everything);
+    bench.spread("log", 1);
+    assert_eq!(next(bench, &mut hints), Some(Hint::Stream(stream("log").0)), "no queue reads it");
+    // Who asks for queues alone hears of none.
+    let queue = bench.queue("mail");
+    let mut queues = bench.engine.hints(WaitSet::All);
+    bench.spread("log", 2);
+    bench.publish("mail", 1);
+    assert_eq!(next(bench, &mut queues), Some(Hint::Queue(queue)));
 }

@@ -187,6 +187,7 @@ macro_rules! conformance {
                 what_operators_do_to_a_queue_wakes_its_waiters
                 a_waiter_for_all_queues_hears_of_new_ones
                 hints_end_when_the_engine_is_closed
+                an_entry_wakes_those_who_read_its_stream_without_a_queue
             }
             leases {
                 a_heartbeat_moves_the_end_and_keeps_the_token

@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use naven_api::QueueId;
 use naven_api::limits::WAIT_LOOK_MS;
 use naven_core::Now;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, oneshot, watch};
@@ -29,7 +28,7 @@ use super::storage_error::StorageError;
 use super::turns::Turns;
 use crate::backup::{Backup, BackupRefused};
 use crate::clock::{Clock, Random};
-use crate::engine::{BoxFuture, Budget, Caps, Durability, Engine, Health, Hints, Tended, WaitSet};
+use crate::engine::{BoxFuture, Budget, Caps, Durability, Engine, Health, Hint, Hints, Tended, WaitSet};
 use crate::feed::{Changes, Feed};
 use crate::read::{Page, Read};
 use crate::reply::{OpError, TxnReply};
@@ -56,7 +55,7 @@ pub struct Embedded {
     requests: mpsc::Sender<Request>,
     places: Arc<Semaphore>,
     /// None once it is closed, so that listeners learn of the end.
-    hints: Mutex<Option<broadcast::Sender<QueueId>>>,
+    hints: Mutex<Option<broadcast::Sender<Hint>>>,
     /// The same.
     feed: Mutex<Option<Feed>>,
     health: watch::Receiver<Health>,

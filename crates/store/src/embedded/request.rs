@@ -5,11 +5,10 @@
 
 use std::sync::mpsc;
 
-use naven_api::QueueId;
 use tokio::sync::{OwnedSemaphorePermit, broadcast, oneshot};
 
 use super::log::Lsn;
-use crate::engine::{Budget, Tended};
+use crate::engine::{Budget, Hint, Tended};
 use crate::feed::{Change, Feed};
 use crate::read::{Page, Read};
 use crate::reply::{Grant, OpError, OpReply, TxnReply};
@@ -52,8 +51,8 @@ pub(super) enum Answer {
         tended: Tended,
         permit: OwnedSemaphorePermit,
     },
-    /// A queue to be looked at, once what happened in it is durable.
-    Hint(QueueId),
+    /// Where to look, once what happened there is durable.
+    Hint(Hint),
     /// What became of deliveries, once it is durable.
     Changes(Vec<Change>),
 }
@@ -61,7 +60,7 @@ pub(super) enum Answer {
 /// Where answers go when they are durable.
 #[derive(Clone)]
 pub(super) struct Outlet {
-    pub(super) hints: broadcast::Sender<QueueId>,
+    pub(super) hints: broadcast::Sender<Hint>,
     pub(super) feed: Feed,
     /// Back to the sequencer: leases whose claimer is gone.
     pub(super) requests: mpsc::Sender<Request>,
@@ -89,7 +88,7 @@ impl Outlet {
                     drop(permit);
                 }
                 // Nobody waits where nobody listens.
-                Answer::Hint(queue) => drop(self.hints.send(queue)),
+                Answer::Hint(hint) => drop(self.hints.send(hint)),
                 Answer::Changes(_) => {}
             }
         }

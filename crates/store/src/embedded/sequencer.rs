@@ -24,7 +24,7 @@ use super::record;
 use super::request::{Answer, Outlet, Request, only_claims, refuse_request};
 use super::tables::{Journaled, Order, Table, Tables};
 use crate::clock::{Clock, Random};
-use crate::engine::Tended;
+use crate::engine::{Hint, Tended};
 use crate::read::{Page, Read};
 use crate::reply::{OpError, OpReply, Refused, TxnReply};
 use crate::token::TokenKey;
@@ -229,7 +229,8 @@ impl Sequencer {
             open.payload.extend_from_slice(&length.to_le_bytes());
             open.payload.extend_from_slice(&bytes);
         }
-        open.answers.extend(applied.hints.into_iter().map(Answer::Hint));
+        open.answers.extend(applied.hints.into_iter().map(Hint::Queue).map(Answer::Hint));
+        open.answers.extend(applied.streams.into_iter().map(Hint::Stream).map(Answer::Hint));
         if !applied.changes.is_empty() {
             open.answers.push(Answer::Changes(applied.changes));
         }

@@ -11,7 +11,7 @@ use tokio::sync::{broadcast, watch};
 
 use super::world::World;
 use crate::clock::{Clock, Random};
-use crate::engine::{BoxFuture, Budget, Caps, Durability, Engine, Health, Hints, Tended, WaitSet};
+use crate::engine::{BoxFuture, Budget, Caps, Durability, Engine, Health, Hint, Hints, Tended, WaitSet};
 use crate::feed::{Changes, Feed};
 use crate::read::{Page, Read};
 use crate::reply::{OpError, TxnReply};
@@ -28,7 +28,7 @@ pub struct Model {
     started_ms: i64,
     world: Mutex<World>,
     /// None once closed.
-    hints: Mutex<Option<broadcast::Sender<naven_api::QueueId>>>,
+    hints: Mutex<Option<broadcast::Sender<Hint>>>,
     /// The same.
     feed: Mutex<Option<Feed>>,
     health: watch::Sender<Health>,
@@ -98,7 +98,8 @@ impl Model {
         if let Ok(hints) = self.hints.lock()
             && let Some(hints) = hints.as_ref()
         {
-            world.woken.drain(..).for_each(|queue| drop(hints.send(queue)));
+            let queues = world.woken.drain(..).map(Hint::Queue);
+            queues.chain(world.grown.drain(..).map(Hint::Stream)).for_each(|hint| drop(hints.send(hint)));
         }
         let told = std::mem::take(&mut world.told);
         if let Some(feed) = self.feed.lock().ok().and_then(|feed| feed.clone()) {

@@ -89,6 +89,7 @@ impl World {
             event.in_stream = true;
             stream.added += 1;
             stream.version += 1;
+            self.grown.push(stream.name.clone());
         }
     }
 

@@ -21,6 +21,8 @@ use crate::txn::{DeleteOp, OpKind, StreamRef};
 pub(super) struct World {
     pub(super) version: u64,
     pub(super) woken: Vec<QueueId>,
+    /// Streams to which an entry came, by name.
+    pub(super) grown: Vec<bytes::Bytes>,
     /// What became of deliveries, and was not told yet.
     pub(super) told: Vec<Change>,
     pub(super) keys: Vec<KeyRecord>,
@@ -52,6 +54,7 @@ impl World {
             version: 0,
             operations,
             woken,
+            grown: Vec::new(),
             told,
             keys,
             audit,

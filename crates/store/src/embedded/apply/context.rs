@@ -108,16 +108,20 @@ impl<'a, T: Tables> Context<'a, T> {
         self.hinted_streams.insert(stream);
     }
 
-    /// The queues to look at.
-    pub(super) fn take_hints(&mut self) -> Vec<QueueId> {
+    /// The queues to look at, and the names of the streams.
+    pub(super) fn take_hints(&mut self) -> (Vec<QueueId>, Vec<Bytes>) {
+        let mut names = Vec::new();
         let mut queues = std::mem::take(&mut self.hinted_queues);
         for stream in std::mem::take(&mut self.hinted_streams) {
+            // A stream may have ended after it was given something.
+            let row = self.tables.get(Table::Stream, &key::number(stream.0));
+            names.extend(row.map(|bytes| StreamRow::decode(bytes).expect(READABLE).name));
             self.scan_members(stream, &mut |_, id| {
                 queues.extend(id);
                 ControlFlow::Continue(())
             });
         }
-        queues.into_iter().collect()
+        (queues.into_iter().collect(), names)
     }
 
     pub(super) fn queue(&self, no: QueueNo) -> Option<QueueRow> {

@@ -2,6 +2,7 @@
 //!
 //! Lives here: the dispatch. Not here: what each command does (its own file).
 
+use bytes::Bytes;
 use naven_api::QueueId;
 use naven_core::Now;
 
@@ -23,6 +24,8 @@ pub(crate) struct Applied {
     pub(crate) changed: bool,
     /// Queues in which something may have become claimable.
     pub(crate) hints: Vec<QueueId>,
+    /// Streams to which an entry may have come.
+    pub(crate) streams: Vec<Bytes>,
     /// What became of deliveries, where somebody listens.
     pub(crate) changes: Vec<Change>,
     /// Rows that a tending moved, and whether more wait.
@@ -64,19 +67,20 @@ pub(crate) fn apply_telling<T: Tables>(
             break;
         }
     }
-    let mut hints = context.take_hints();
+    let (mut hints, mut streams) = context.take_hints();
     let mut changes = context.take_told();
     if txn.all_or_nothing && replies.last().is_some_and(Result::is_err) {
         if undoable {
             tables.roll_back();
         }
         hints.clear();
+        streams.clear();
         changes.clear();
         replies = undone(replies, txn.commands.len());
     } else if undoable {
         tables.keep();
     }
-    Applied { replies, changed: tables.writes() != writes, hints, changes, tended }
+    Applied { replies, changed: tables.writes() != writes, hints, streams, changes, tended }
 }
 
 /// The answers of a transaction whose last answer so far is a refusal: it keeps its own, the others
