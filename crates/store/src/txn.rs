@@ -138,6 +138,9 @@ pub struct Place {
 }
 
 impl Place {
+    /// The last place there is.
+    pub const LAST: Self = Self { ms: u64::MAX, seq: u64::MAX };
+
     /// The next place in the order; none past the last of all.
     pub fn after(self) -> Option<Self> {
         match self.seq.checked_add(1) {

@@ -45,7 +45,7 @@ impl World {
         if waits {
             // It takes a place that nobody will see, and is the one queue's own from now on.
             self.events[at].only = Some(queue);
-            self.place(at, now);
+            self.place_unseen(at, now);
         }
         if before.as_ref() != Some(&next) {
             self.tell(queue, at, before.as_ref(), &next, now);

@@ -11,7 +11,7 @@ use super::event::{Stand, next_ready};
 use super::world::{Answer, World};
 use crate::reply::{Claimed, Grant, OpError, OpReply};
 use crate::token::{Held, Route};
-use crate::txn::{Claim, ClaimHold};
+use crate::txn::{Claim, ClaimHold, Place};
 
 impl World {
     pub(super) fn claim(&mut self, claim: &Claim, now: Now) -> Answer {
@@ -115,7 +115,9 @@ impl World {
         let waits = self.events.iter().filter(|event| event.stream == stream).filter_map(|event| {
             let wall = |due: naven_api::Timestamp| due.as_ms() - now.wall.as_ms();
             if event.placed.is_none() {
-                return Some(wall(event.due));
+                // Where there is no place left, what is due gets none.
+                let has_places = self.streams[stream].last_place != Place::LAST;
+                return Some(wall(event.due)).filter(|&ms| ms > 0 || has_places);
             }
             let live = event.live(queue)?;
             let end = live.ends_at(&self.queues[queue].policy(event));

@@ -23,6 +23,11 @@ pub(super) struct Stream {
     /// The last number of an event.
     pub(super) arrivals: u64,
     pub(super) added: u64,
+    /// The same, as readers are told.
+    pub(super) added_told: u64,
+    /// The highest place of an entry that was deleted singly.
+    pub(super) max_deleted: Place,
+    /// Begins at 2^32 times the stream's number, so that no two streams ever share one.
     pub(super) version: u64,
 }
 

@@ -102,6 +102,7 @@ impl World {
             consumers_made: 0,
         });
         let queue = self.queues.len() - 1;
+        self.streams[stream].version += 1;
         for event in self.events.iter_mut().filter(|event| event.stream == stream) {
             if event.waits_for_all() || (event.in_stream && event.n() >= Some(first)) {
                 event.put(queue, Stand::Unread);
@@ -110,7 +111,7 @@ impl World {
         Ok(queue)
     }
 
-    fn new_stream(&mut self, stream: &StreamRef, settings: StreamSettings, now: Now) -> usize {
+    pub(super) fn new_stream(&mut self, stream: &StreamRef, settings: StreamSettings, now: Now) -> usize {
         self.streams.push(Stream {
             name: stream.0.clone(),
             settings,
@@ -121,7 +122,9 @@ impl World {
             last_n: 0,
             arrivals: 0,
             added: 0,
-            version: 0,
+            added_told: 0,
+            max_deleted: Place::default(),
+            version: (self.streams.len() as u64 + 1) << 32,
         });
         self.streams.len() - 1
     }
@@ -166,6 +169,7 @@ impl World {
         let row = &mut self.queues[at];
         row.round += 1;
         (row.fence, row.last_taken) = (row.highest, last_taken);
+        self.streams[stream].version += 1;
         Ok(at)
     }
 
@@ -203,5 +207,6 @@ impl World {
         let row = &mut self.queues[queue];
         row.closed = Some((now.wall, reason));
         self.woken.push(row.id);
+        self.streams[row.stream].version += 1;
     }
 }

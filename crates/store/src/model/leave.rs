@@ -10,21 +10,25 @@ use super::event::{Event, Stand};
 use super::world::{Answer, World};
 use crate::feed::Change;
 use crate::reply::OpReply;
-use crate::txn::{DeleteEntries, Keep, Trim};
+use crate::txn::{DeleteEntries, Keep, Trim, Trimming};
 
 impl World {
     pub(super) fn trim(&mut self, trim: &Trim, now: Now) -> Answer {
         let stream = self.open_stream(&trim.stream)?;
         self.place_due(stream, now, PLACES_PER_OP_MAX);
+        Ok(OpReply::Removed(self.trim_stream(stream, trim.how)))
+    }
+
+    pub(super) fn trim_stream(&mut self, stream: usize, how: Trimming) -> u64 {
         let entries = self.entries_of(stream);
-        let goes = |(nth, at): &(usize, &usize)| match trim.how.keep {
+        let goes = |(nth, at): &(usize, &usize)| match how.keep {
             Keep::Newest(newest) => (entries.len() - nth) as u64 > newest,
             Keep::From(place) => self.events[**at].placed.is_some_and(|(_, own)| own < place),
         };
         let going = entries.iter().enumerate().filter(goes).map(|(_, &at)| self.events[at].id);
-        let going: Vec<_> = going.take(trim.how.limit.unwrap_or(u64::MAX) as usize).collect();
+        let going: Vec<_> = going.take(how.limit.unwrap_or(u64::MAX) as usize).collect();
         going.iter().for_each(|&event| self.take_out(event));
-        Ok(OpReply::Removed(going.len() as u64))
+        going.len() as u64
     }
 
     pub(super) fn delete_entries(&mut self, delete: &DeleteEntries, now: Now) -> Answer {

@@ -60,7 +60,7 @@ impl World {
                 return Err(Refused::DueForAll.into());
             }
             self.events[at].only = Some(queue);
-            self.place(at, now);
+            self.place_unseen(at, now);
         }
         if self.queues[queue].is_open() {
             let before = self.events[at].live(queue).cloned();

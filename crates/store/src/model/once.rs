@@ -9,7 +9,7 @@ use naven_core::{Now, State};
 use super::world::{Answer, World};
 use crate::read::EventView;
 use crate::reply::{Claimed, OpReply, Refused};
-use crate::txn::{DedupeKey, DedupeSpace, IdempotencySlot, OpKind};
+use crate::txn::{DedupeKey, DedupeSpace, IdempotencySlot, OpKind, Place};
 
 /// The first event of a dedupe key.
 #[derive(Debug, Clone)]
@@ -18,6 +18,8 @@ pub(super) struct First {
     key: DedupeKey,
     event: EventId,
     scheduled_at: Timestamp,
+    /// Where it had one at once, for all to see.
+    place: Option<Place>,
     until: Timestamp,
 }
 
@@ -49,7 +51,7 @@ impl World {
         Some(EventView {
             id: first.event,
             stream: String::from_utf8_lossy(&of.name).into_owned(),
-            place: None,
+            place: first.place,
             body: None,
             headers: Vec::new(),
             created_at: Timestamp::from_ms(first.event.published_ms()),
@@ -69,7 +71,8 @@ impl World {
         let until = now.wall.plus_ms(i64::from(seconds) * 1_000);
         let (event, scheduled_at) = (self.events[at].id, self.events[at].scheduled_at);
         self.firsts.retain(|one| one.stream != stream || one.key != *key);
-        self.firsts.push(First { stream, key: key.clone(), event, scheduled_at, until });
+        let place = self.events[at].placed.filter(|_| self.events[at].only.is_none()).map(|(_, place)| place);
+        self.firsts.push(First { stream, key: key.clone(), event, scheduled_at, place, until });
     }
 
     /// An op under an idempotency key.

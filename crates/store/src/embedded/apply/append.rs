@@ -8,14 +8,15 @@ use naven_api::limits::PLACES_PER_OP_MAX;
 use super::context::Context;
 use super::dealing::Dealing;
 use super::dedupe::shown;
+use super::place::{next_place, wished_place};
 use super::telling::For;
 use crate::embedded::rows::body::BodyRow;
 use crate::embedded::rows::key::{self, Arrival, QueueNo, StreamNo};
 use crate::embedded::rows::queue::QueueRow;
-use crate::embedded::rows::stream::StreamRow;
+use crate::embedded::rows::stream::{Head, StreamRow};
 use crate::embedded::tables::{Table, Tables};
-use crate::reply::{OpError, OpReply};
-use crate::txn::{Append, Target};
+use crate::reply::{OpError, OpReply, Refused};
+use crate::txn::{Append, EntryWish, Place, PlaceWish, Target};
 
 /// Where an event goes.
 struct Destination {
@@ -24,12 +25,12 @@ struct Destination {
     /// The queue whose lane it goes to; none: all queues of the stream.
     only: Option<QueueNo>,
     /// The one queue that it goes to, where it is one.
-    sole: Option<QueueRow>,
+    sole: Option<(QueueNo, QueueRow)>,
 }
 
 impl<T: Tables> Context<'_, T> {
     pub(super) fn append(&mut self, append: &Append) -> Result<OpReply, OpError> {
-        let Destination { stream, stream_row, only, sole } = self.destination(&append.to)?;
+        let Destination { stream, stream_row, only, sole } = self.destination(append)?;
         self.place_due(stream, PLACES_PER_OP_MAX as u64);
         if let Some(first) =
             append.dedupe.as_ref().and_then(|key| self.first_of_key(stream, &stream_row, key))
@@ -51,11 +52,17 @@ impl<T: Tables> Context<'_, T> {
             body: Some(append.body.clone()),
             damaged: false,
         };
-        let arrival = self.arrive(stream, only, &mut row);
+        let head = self.head(stream);
+        let wish = append.entry.as_deref();
+        let place = wished_place(wish.map_or(PlaceWish::Next, |wish| wish.place), head.last, self.now.wall)?;
+        // Whoever asks for an entry is told its place at once, whatever else is due.
+        let place = wish.map(|_| place);
+        let (arrival, is_passed) = self.arrive(stream, (head, place), &mut row);
         let mut view = self.bare_event_view(stream, &stream_row, arrival, &row);
-        self.tell_published(stream, sole.as_ref().map_or(For::Readers, For::Queue), view.id, &row);
+        let to = sole.as_ref().map_or(For::Readers, |(_, queue)| For::Queue(queue));
+        self.tell_published(stream, to, view.id, &row);
         if let Some(key) = &append.dedupe {
-            self.remember_key(stream, &stream_row, key, (view.id, scheduled_at));
+            self.remember_key(stream, &stream_row, key, &view);
         }
         // Where it goes to several queues, none is looked at: publishing costs the same for all.
         let dealing = match (row.placed, only) {
@@ -63,19 +70,39 @@ impl<T: Tables> Context<'_, T> {
             (Some(_), Some(_)) => Dealing::InLane,
             (Some(_), None) => Dealing::Unread,
         };
-        view.deliveries = sole.iter().map(|queue| self.delivery_view(queue, &row, dealing.clone())).collect();
+        let gets = |no: QueueNo| !is_passed || self.progress(no).last < view.place.unwrap_or_default();
+        let deliveries = sole.iter().filter(|(no, _)| gets(*no));
+        view.deliveries =
+            deliveries.map(|(_, queue)| self.delivery_view(queue, &row, dealing.clone())).collect();
+        if is_passed {
+            self.release_event(stream, arrival, row);
+        }
+        if let Some(how) = wish.and_then(|wish| wish.trim) {
+            self.trim_stream(stream, how);
+        }
         Ok(OpReply::Event(Box::new(view)))
     }
 
-    /// Stores an event and gives it its place, if it is due.
-    fn arrive(&mut self, stream: StreamNo, only: Option<QueueNo>, row: &mut BodyRow) -> Arrival {
-        let mut head = self.head(stream);
+    /// Stores an event and gives it its place, if it is due: the one that was wished for, or the next. True
+    /// where a queue counts it as handed out already.
+    fn arrive(
+        &mut self,
+        stream: StreamNo,
+        (mut head, wished): (Head, Option<Place>),
+        row: &mut BodyRow,
+    ) -> (Arrival, bool) {
         head.arrival += 1;
         let arrival = Arrival(head.arrival);
+        let mut place = wished.filter(|_| row.due <= self.now.wall);
         // Where more is due than one operation may place, this one waits behind it.
-        if row.due <= self.now.wall && !self.has_due(stream) {
-            self.place(stream, &mut head, arrival, row);
+        if wished.is_none() && row.due <= self.now.wall && !self.has_due(stream) {
+            place = next_place(head.last, self.now.wall);
+        }
+        let mut is_passed = false;
+        if let Some(place) = place {
+            is_passed = self.place(stream, (&mut head, place), arrival, row);
         } else {
+            let only = row.only;
             let mut value = Bytes::new();
             match only {
                 Some(queue) => {
@@ -93,22 +120,36 @@ impl<T: Tables> Context<'_, T> {
         if let Some(at) = row.expiry() {
             self.tables.put(Table::Expire, &key::at_wall(stream.0, at, arrival), Bytes::new());
         }
-        arrival
+        (arrival, is_passed)
     }
 
-    fn destination(&self, to: &Target) -> Result<Destination, OpError> {
-        match to {
+    /// Where an event goes. A stream that is to be made is made, unless the event is refused anyway.
+    fn destination(&mut self, append: &Append) -> Result<Destination, OpError> {
+        let wish = append.entry.as_deref();
+        let is_later = append.due.instant(self.now.wall) > self.now.wall;
+        let is_placed = |wish: &EntryWish| wish.place != PlaceWish::Next;
+        if wish.is_some_and(|wish| matches!(append.to, Target::Queue(_)) || (is_later && is_placed(wish))) {
+            return Err(Refused::WrongState.into());
+        }
+        match &append.to {
             Target::Stream(stream) => {
-                let (stream, stream_row) = self.open_stream(stream)?;
+                let found = self.open_stream(stream);
+                let (stream, stream_row) = match (found, wish.filter(|wish| wish.make_stream)) {
+                    (Err(_), Some(wish)) => {
+                        wished_place(wish.place, Place::default(), self.now.wall)?;
+                        self.made_stream(stream)?
+                    }
+                    (found, _) => found?,
+                };
                 let sole = if stream_row.queues == 1 { self.first_open_member(stream) } else { None };
-                let sole = sole.and_then(|no| self.queue(no));
+                let sole = sole.and_then(|no| Some((no, self.queue(no)?)));
                 Ok(Destination { stream, stream_row, only: None, sole })
             }
             Target::Queue(queue) => {
                 let (no, queue) = self.open_queue(queue)?;
                 let stream_row = self.stream(queue.stream);
                 let only = (stream_row.queues > 1).then_some(no);
-                Ok(Destination { stream: queue.stream, stream_row, only, sole: Some(queue) })
+                Ok(Destination { stream: queue.stream, stream_row, only, sole: Some((no, queue)) })
             }
         }
     }

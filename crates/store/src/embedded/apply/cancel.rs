@@ -104,7 +104,8 @@ impl<T: Tables> Context<'_, T> {
         } else {
             head.waiting -= 1;
         }
-        head.last = next_place(head.last, self.now.wall);
+        head.last = next_place(head.last, self.now.wall).unwrap_or(head.last);
+        head.version += 1;
         head.entry += 1;
         row.placed = Some(Placed { n: EntryNo(head.entry), place: head.last });
         row.only = Some(no);

@@ -161,11 +161,18 @@ impl<'a, T: Tables> Context<'a, T> {
     pub(super) fn head(&self, no: StreamNo) -> Head {
         self.tables
             .get(Table::Head, &key::number(no.0))
-            .map_or_else(Head::default, |bytes| Head::decode(bytes).expect(READABLE))
+            .map_or_else(|| Head::new(no), |bytes| Head::decode(bytes).expect(READABLE))
     }
 
     pub(super) fn put_head(&mut self, no: StreamNo, head: &Head) {
         self.tables.put(Table::Head, &key::number(no.0), head.encode());
+    }
+
+    /// Something of a stream changed that a watcher would see.
+    pub(super) fn raise_version(&mut self, stream: StreamNo) {
+        let mut head = self.head(stream);
+        head.version += 1;
+        self.put_head(stream, &head);
     }
 
     pub(super) fn body(&self, stream: StreamNo, arrival: Arrival) -> Option<BodyRow> {

@@ -4,7 +4,7 @@
 //! (`once.rs`).
 
 use bytes::Bytes;
-use naven_api::{EventId, Timestamp};
+use naven_api::Timestamp;
 
 use super::context::{Context, READABLE};
 use super::view::name_of;
@@ -33,7 +33,7 @@ impl<T: Tables> Context<'_, T> {
             Err(_) => Some(EventView {
                 id: row.event,
                 stream: name_of(of),
-                place: None,
+                place: row.place,
                 body: None,
                 headers: Vec::new(),
                 created_at: Timestamp::from_ms(row.event.published_ms()),
@@ -52,7 +52,7 @@ impl<T: Tables> Context<'_, T> {
         stream: StreamNo,
         of: &StreamRow,
         key: &DedupeKey,
-        (event, scheduled_at): (EventId, Timestamp),
+        first: &EventView,
     ) {
         let window_ms = i64::from(of.settings.dedupe_window_seconds) * 1_000;
         if window_ms == 0 {
@@ -62,7 +62,8 @@ impl<T: Tables> Context<'_, T> {
         if let Some(old) = self.dedupe_row(&key) {
             self.tables.delete(Table::DedupeUntil, &old.until_key());
         }
-        let row = DedupeRow { event, scheduled_at, until: self.now.wall.plus_ms(window_ms) };
+        let until = self.now.wall.plus_ms(window_ms);
+        let row = DedupeRow { event: first.id, scheduled_at: first.scheduled_at, place: first.place, until };
         self.tables.put(Table::DedupeUntil, &row.until_key(), Bytes::copy_from_slice(&key));
         self.tables.put(Table::Dedupe, &key, row.encode());
     }

@@ -88,6 +88,14 @@ impl<T: Tables> Context<'_, T> {
         Ok((no, row))
     }
 
+    /// A new stream whose entries stay until they are trimmed.
+    pub(super) fn made_stream(&mut self, stream: &StreamRef) -> Result<(StreamNo, StreamRow), OpError> {
+        let settings = StreamSettings { retention: Retention::Trim, ..StreamSettings::default() };
+        let (no, row) = self.new_stream(stream, settings)?;
+        self.put_stream(no, &row);
+        Ok((no, row))
+    }
+
     fn new_stream(
         &mut self,
         stream: &StreamRef,

@@ -14,7 +14,7 @@ use crate::embedded::rows::stream::Head;
 use crate::embedded::tables::{Table, Tables};
 use crate::queue::Retention;
 use crate::reply::{OpError, OpReply};
-use crate::txn::{DeleteEntries, Keep, Trim};
+use crate::txn::{DeleteEntries, Keep, Trim, Trimming};
 
 /// Entries on their way out of a stream, and those who read it.
 struct Leaving {
@@ -62,12 +62,17 @@ impl<T: Tables> Context<'_, T> {
     pub(super) fn trim(&mut self, trim: &Trim) -> Result<OpReply, OpError> {
         let (stream, _) = self.open_stream(&trim.stream)?;
         self.place_due(stream, PLACES_PER_OP_MAX as u64);
+        Ok(OpReply::Removed(self.trim_stream(stream, trim.how)))
+    }
+
+    /// Drops a stream's oldest entries. Answers how many left.
+    pub(super) fn trim_stream(&mut self, stream: StreamNo, how: Trimming) -> u64 {
         let mut leaving = self.leaving(stream);
         let mut from = 0;
-        while leaving.gone < trim.how.limit.unwrap_or(u64::MAX)
+        while leaving.gone < how.limit.unwrap_or(u64::MAX)
             && let Some((n, entry)) = self.next_entry(stream, from)
         {
-            let goes = match trim.how.keep {
+            let goes = match how.keep {
                 Keep::Newest(newest) => leaving.head.length > newest,
                 Keep::From(place) => entry.place < place,
             };
@@ -77,7 +82,7 @@ impl<T: Tables> Context<'_, T> {
             self.trim_one(stream, (n, entry.arrival), &mut leaving);
             from = n.0 + 1;
         }
-        Ok(OpReply::Removed(self.left(stream, leaving)))
+        self.left(stream, leaving)
     }
 
     /// Drops single entries of a stream, those that are there.

@@ -10,6 +10,7 @@ use super::context::Context;
 use crate::embedded::rows::key::{Arrival, QueueNo, StreamNo};
 use crate::embedded::rows::queue::{Progress, QueueRow};
 use crate::embedded::tables::{Table, Tables};
+use crate::txn::Place;
 
 impl<T: Tables> Context<'_, T> {
     /// Makes ready what is due again and takes back what is overdue, each in bounded number.
@@ -66,9 +67,11 @@ impl<T: Tables> Context<'_, T> {
     pub(super) fn due_in_ms(&self, no: QueueNo, stream: StreamNo) -> Option<i64> {
         let wall = |(instant, _): (i64, Arrival)| instant.saturating_sub(self.now.wall.as_ms());
         let lease = |(instant, _): (i64, Arrival)| instant.saturating_sub(self.now.lease.as_ms());
+        // Where there is no place left, what is due gets none.
+        let has_places = || self.head(stream).last != Place::LAST;
         let waits = [
             self.first(Table::Retry, no.0).map(wall),
-            self.first(Table::Waiting, stream.0).map(wall),
+            self.first(Table::Waiting, stream.0).map(wall).filter(|&ms| ms > 0 || has_places()),
             self.first(Table::Ends, no.0).map(lease),
         ];
         waits.into_iter().flatten().min().map(|ms| ms.max(0))

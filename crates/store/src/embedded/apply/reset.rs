@@ -38,6 +38,7 @@ impl<T: Tables> Context<'_, T> {
         self.put_progress(no, &progress);
         row.round = row.round.saturating_add(1);
         row.fence = progress.fence;
+        self.raise_version(row.stream);
         let reply = self.changed(no, &row);
         self.release_passed(&row, passed);
         Ok(reply)

@@ -93,6 +93,7 @@ impl<T: Tables> Context<'_, T> {
 
     /// A queue of this stream was made or closed.
     pub(super) fn readers_changed(&mut self, stream: StreamNo) {
+        self.raise_version(stream);
         if let Some(told) = &mut self.told {
             told.readers.remove(&stream);
         }

@@ -7,6 +7,7 @@ use naven_api::{EventId, Timestamp};
 
 use super::codec::{Dec, Enc};
 use super::key;
+use crate::txn::Place;
 
 /// The first event of a dedupe key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub(crate) struct DedupeRow {
     pub(crate) event: EventId,
     /// Its first due time, for when it is gone.
     pub(crate) scheduled_at: Timestamp,
+    /// Its place, where it had one from the first and it was for all to see; for when it is gone.
+    pub(crate) place: Option<Place>,
     /// From when on the key is free again.
     pub(crate) until: Timestamp,
 }
@@ -30,6 +33,9 @@ impl DedupeRow {
     pub(crate) fn encode(&self) -> Bytes {
         let mut enc = Enc::default();
         enc.u128(self.event.bits()).i64(self.scheduled_at.as_ms()).i64(self.until.as_ms());
+        enc.option(self.place, |enc, place| {
+            enc.u64(place.ms).u64(place.seq);
+        });
         enc.done()
     }
 
@@ -40,6 +46,7 @@ impl DedupeRow {
             event: EventId::from_bits(dec.u128()?),
             scheduled_at: Timestamp::from_ms(dec.i64()?),
             until: Timestamp::from_ms(dec.i64()?),
+            place: dec.option(|dec| Some(Place { ms: dec.u64()?, seq: dec.u64()? }))?,
         };
         dec.end(row)
     }
@@ -55,6 +62,7 @@ mod tests {
             event: EventId::from_bits(u128::MAX),
             scheduled_at: Timestamp::from_ms(-1),
             until: Timestamp::from_ms(9),
+            place: Some(Place { ms: 1, seq: 2 }),
         };
         assert_eq!(DedupeRow::decode(row.encode()), Some(row));
     }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use naven_api::Timestamp;
 
 use super::codec::{Dec, Enc};
-use super::key::Arrival;
+use super::key::{Arrival, StreamNo};
 use crate::queue::{Retention, StreamSettings};
 use crate::txn::Place;
 
@@ -51,6 +51,12 @@ pub(crate) struct Head {
     pub(crate) length: u64,
     /// Events for all queues that have no place yet.
     pub(crate) waiting: u64,
+    /// Entries that were ever added, as readers are told.
+    pub(crate) added_told: u64,
+    /// The highest place of an entry that was deleted singly; zero where none was.
+    pub(crate) max_deleted: Place,
+    /// Where it is ahead of `last`: the furthest place that a queue counts as handed out already.
+    pub(crate) furthest: Place,
 }
 
 /// One entry of a stream.
@@ -126,26 +132,37 @@ pub(crate) fn get_stream_settings(dec: &mut Dec) -> Option<StreamSettings> {
 }
 
 impl Head {
+    /// Of a stream that nothing happened to yet. No other stream ever has one of its versions.
+    pub(crate) fn new(stream: StreamNo) -> Self {
+        Self { version: u64::from(stream.0) << 32, ..Self::default() }
+    }
+
     /// The row's bytes.
     pub(crate) fn encode(&self) -> Bytes {
         let mut enc = Enc::default();
         enc.u64(self.last.ms).u64(self.last.seq).u64(self.entry).u64(self.arrival).u64(self.version);
-        enc.u64(self.added).u64(self.length).u64(self.waiting);
+        enc.u64(self.added).u64(self.length).u64(self.waiting).u64(self.added_told);
+        for place in [self.max_deleted, self.furthest] {
+            enc.u64(place.ms).u64(place.seq);
+        }
         enc.done()
     }
 
     /// The row behind the bytes.
     pub(crate) fn decode(bytes: Bytes) -> Option<Self> {
         let mut dec = Dec(bytes);
-        let last = Place { ms: dec.u64()?, seq: dec.u64()? };
+        let place = |dec: &mut Dec| Some(Place { ms: dec.u64()?, seq: dec.u64()? });
         let row = Self {
-            last,
+            last: place(&mut dec)?,
             entry: dec.u64()?,
             arrival: dec.u64()?,
             version: dec.u64()?,
             added: dec.u64()?,
             length: dec.u64()?,
             waiting: dec.u64()?,
+            added_told: dec.u64()?,
+            max_deleted: place(&mut dec)?,
+            furthest: place(&mut dec)?,
         };
         dec.end(row)
     }
@@ -189,7 +206,18 @@ mod tests {
         };
         assert_eq!(StreamRow::decode(stream.encode()), Some(stream));
         let place = Place { ms: u64::MAX, seq: 3 };
-        let head = Head { last: place, entry: 4, arrival: 5, version: 6, added: 7, length: 8, waiting: 9 };
+        let head = Head {
+            last: place,
+            entry: 4,
+            arrival: 5,
+            version: 6,
+            added: 7,
+            length: 8,
+            waiting: 9,
+            added_told: 10,
+            max_deleted: Place { ms: 11, seq: 12 },
+            furthest: Place { ms: 13, seq: 14 },
+        };
         assert_eq!(Head::decode(head.encode()), Some(head));
         let entry = EntryRow { place, arrival: Arrival(9), created_at: Timestamp::from_ms(-7) };
         assert_eq!(EntryRow::decode(entry.encode()), Some(entry));

@@ -104,7 +104,9 @@ fn dedupe_again(rows: &mut Rows, until_key: &[u8], dedupe_key: &[u8]) -> Result<
     match body_of(rows, stream, arrival) {
         Some(body) => {
             let event = EventId::new(body.created_at.as_ms(), key::locator(StreamNo(stream), arrival));
-            let row = DedupeRow { event, scheduled_at: body.scheduled_at, until: Timestamp::from_ms(until) };
+            let place = body.placed.filter(|_| body.only.is_none()).map(|placed| placed.place);
+            let until = Timestamp::from_ms(until);
+            let row = DedupeRow { event, scheduled_at: body.scheduled_at, place, until };
             rows.put(Table::Dedupe, dedupe_key, row.encode())
         }
         None => rows.remove(Table::DedupeUntil, until_key),

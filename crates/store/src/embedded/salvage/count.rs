@@ -17,6 +17,7 @@ use crate::embedded::rows::key;
 use crate::embedded::storage_error::StorageError;
 use crate::embedded::tables::Table;
 use crate::read::Counts;
+use crate::txn::Place;
 
 /// What is there of one stream.
 #[derive(Debug, Default)]
@@ -60,13 +61,16 @@ impl Mend<'_> {
             (head.length, head.waiting) = (found.length, found.waiting);
             head.added = head.added.max(found.length);
             if stream.is_head_lost {
-                head.version = head.version.max(head.entry.saturating_mul(2) + JUMP);
+                head.version = head.version.saturating_add(head.entry.saturating_mul(2) + JUMP);
                 let queues = self.owners.queues.iter().filter(|(_, queue)| queue.row.stream.0 == *no);
                 let read = queues.map(|(queue, state)| {
                     state.progress.read + found.length
                         - tally.queues.get(queue).map_or(0, |queue| queue.up_to_cursor)
                 });
                 head.added = read.max().unwrap_or(0).max(head.added);
+                head.added_told = head.added;
+                let last = queues_last(&self.owners.queues, *no);
+                head.furthest = last.filter(|last| *last > head.last).unwrap_or_default();
             }
         }
         for (no, queue) in &mut self.owners.queues {
@@ -121,6 +125,12 @@ impl Mend<'_> {
         }
         (report.streams, report.queues) = (streams, queues);
     }
+}
+
+/// The furthest place that an open queue of this stream counts as handed out.
+fn queues_last(queues: &BTreeMap<u32, QueueState>, stream: u32) -> Option<Place> {
+    let is_its = |queue: &&QueueState| queue.row.stream.0 == stream && queue.row.closed.is_none();
+    queues.values().filter(is_its).map(|queue| queue.progress.last).max()
 }
 
 /// Sets the counts of one queue. Of a queue that is deleted most are not kept any more.

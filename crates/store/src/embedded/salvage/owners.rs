@@ -164,7 +164,7 @@ impl Owners {
             if is_head_lost {
                 report.add(Finding::row(Table::Head, &key::number(no), "it is made anew"));
             }
-            let head = head.unwrap_or_default();
+            let head = head.unwrap_or_else(|| Head::new(StreamNo(no)));
             self.streams.insert(no, StreamState { row, head, is_head_lost });
         }
         Ok(())
@@ -278,7 +278,7 @@ impl Owners {
         }
         for (&no, stream) in &self.streams {
             rows.put(Table::Stream, &key::number(no), stream.row.encode())?;
-            if stream.head != Head::default() || rows.has(Table::Head, &key::number(no)) {
+            if stream.head != Head::new(StreamNo(no)) || rows.has(Table::Head, &key::number(no)) {
                 rows.put(Table::Head, &key::number(no), stream.head.encode())?;
             }
         }
