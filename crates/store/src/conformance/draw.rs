@@ -7,7 +7,7 @@ use naven_api::{Backoff, ErrorText};
 
 use super::random::SeededRandom;
 use super::script::{Ask, FromAsk, LINES_MAX, Line, Look, Pick, ProofAsk, To, When};
-use super::{dead_asks, event_looks};
+use super::{dead_asks, event_looks, group_asks};
 use crate::key::KeyCondition;
 use crate::queue::{QueueChanges, QueueSettings, Retention, StreamChanges};
 use crate::txn::SettleStep;
@@ -122,6 +122,7 @@ impl Drawing {
                 max_bytes: self.random.one_of(&[usize::MAX, usize::MAX, 0, 20]),
             },
             53..82 => Ask::Settle { hold: pick(), proof: self.proof(), step: self.step() },
+            82 if self.shares => Ask::Group(group_asks::ask(&self.random)),
             82..84 => Ask::Patch(pick(), Box::new(self.changes()), self.stream_changes()),
             84 if self.shares => self.of_stream(),
             84 => Ask::Reset(pick(), self.from()),
@@ -191,7 +192,8 @@ impl Drawing {
     /// What is done to streams and their readers.
     fn of_stream(&self) -> Ask {
         let (pick, other) = (self.random.next_u64() as Pick, self.random.next_u64() as Pick);
-        match self.random.below(8) {
+        match self.random.below(10) {
+            8.. => Ask::Group(group_asks::ask(&self.random)),
             0..3 => Ask::Reset(pick, self.from()),
             3 => Ask::DeleteStream(pick, self.random.once_in(2)),
             4..6 => Ask::Trim(pick, self.random.below(4).into(), self.random.one_of(&[None, None, Some(1)])),

@@ -142,6 +142,7 @@ impl Known {
             Ask::Redrive { .. } | Ask::Cancel(..) | Ask::Bury(_) => self.admin(ask, wall),
             Ask::Reschedule { .. } | Ask::RunNow(..) => self.admin(ask, wall),
             Ask::Dead(ask) => self.dead_op(ask),
+            Ask::Group(ask) => self.group_op(ask),
             Ask::PutKey(name, over) => {
                 OpKind::Admin(AdminOp::PutKey { record: key(*name, *over, wall), over: *over })
             }
@@ -248,13 +249,14 @@ impl Known {
         match pick % 16 {
             1 => QueueRef::Name("nowhere".to_owned()),
             2 | 3 => named(pick),
+            15 => self.on_stream(pick),
             4..10 => QueueRef::Name(self.queues[at].1.clone()),
             _ => QueueRef::Id(self.queues[at].0),
         }
     }
 
     /// A shared stream, or one in eight times another's.
-    fn shared(&self, pick: Pick) -> StreamRef {
+    pub(super) fn shared(&self, pick: Pick) -> StreamRef {
         let name = match pick % 8 {
             1 => NAMES[(pick >> 8) as usize % NAMES.len()],
             2..4 => STREAMS[1],
@@ -286,7 +288,7 @@ impl Known {
         }
     }
 
-    fn place(&self, pick: Pick) -> Place {
+    pub(super) fn place(&self, pick: Pick) -> Place {
         newest(self.places.len(), pick).map_or(Place { ms: 1, seq: 1 }, |at| self.places[at])
     }
 
@@ -335,7 +337,7 @@ fn payload(bytes: usize) -> String {
 }
 
 /// The second is no text, and one begins as another does.
-fn consumer_name(number: u8) -> Bytes {
+pub(super) fn consumer_name(number: u8) -> Bytes {
     Bytes::from_static([&b"c"[..], b"c\xff\0", b"cc"][usize::from(number) % 3])
 }
 

@@ -38,6 +38,8 @@ pub mod feed;
 #[allow(missing_docs)]
 pub mod give_back;
 #[allow(missing_docs)]
+pub mod groups;
+#[allow(missing_docs)]
 pub mod hints;
 #[allow(missing_docs)]
 pub mod keeping;
@@ -80,6 +82,7 @@ mod compare;
 pub mod dead_asks;
 mod draw;
 pub mod event_looks;
+pub mod group_asks;
 mod known;
 pub mod play;
 pub mod script;

@@ -6,6 +6,7 @@
 
 use super::dead_asks::{DeadAsk, DeadLook};
 use super::event_looks::EventLook;
+use super::group_asks::GroupAsk;
 use crate::key::KeyCondition;
 use crate::queue::{QueueChanges, QueueSettings, StreamChanges};
 use crate::txn::SettleStep;
@@ -148,6 +149,8 @@ pub enum Ask {
     Bury(Pick),
     /// Something of dead letters or operations.
     Dead(DeadAsk),
+    /// Something of a group.
+    Group(GroupAsk),
     /// Store a key under the n-th name.
     PutKey(usize, KeyCondition),
     /// Forget the key of the n-th name.

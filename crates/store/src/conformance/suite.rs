@@ -90,6 +90,16 @@ macro_rules! conformance {
                 groups_show_how_far_each_queue_is
                 streams_are_listed_newest_first_by_prefix
             }
+            groups {
+                a_group_begins_behind_any_place
+                a_group_s_name_is_taken_by_whatever_its_readers_would_find
+                a_group_needs_its_stream_or_makes_it
+                sent_back_a_group_hands_out_again_what_is_done_and_keeps_what_is_pending
+                sent_forward_a_group_passes_what_it_has_not_read
+                what_readers_made_of_a_deleted_stream_is_not_a_later_one_s
+                a_consumer_is_made_once
+                what_a_deleted_consumer_held_ahead_is_handed_out_again
+            }
             keeping {
                 a_done_event_is_remembered_for_a_day_and_then_forgotten
                 a_longer_memory_may_be_asked_for

@@ -55,7 +55,8 @@ pub(crate) enum Table {
     Over = 18,
     /// queue, n -> arrival: what waits for this queue alone, outside of the stream.
     Lane = 19,
-    /// queue, n -> (): entries above the cursor that the queue has dealt with already.
+    /// queue, n -> one byte where a reader of new entries is to come to it again, else nothing: entries
+    /// above the cursor that the queue has dealt with already.
     Aside = 20,
     /// stream, wall, arrival -> (): events that are of no use from then on.
     Expire = 21,

@@ -39,10 +39,9 @@ impl World {
         self.step_all(at, &Step::FallDue, now, CLAIM_EXPIRES_MAX);
         self.step_all(at, &Step::Expire, now, CLAIM_EXPIRES_MAX);
         let (mut bytes, mut expired) = (0, 0);
-        while claimed.leases.len() < claim.max as usize
-            && expired < CLAIM_EXPIRED_MAX
-            && let Some(next) = next_ready(&self.events, at)
-        {
+        while claimed.leases.len() < claim.max as usize && expired < CLAIM_EXPIRED_MAX {
+            self.pass_ahead(at);
+            let Some(next) = next_ready(&self.events, at) else { break };
             let event = &self.events[next];
             if event.expires_at.is_some_and(|end| end <= now.wall) {
                 self.take(at, next, &Step::Bury(DeadReason::EventExpired), now);
@@ -55,7 +54,7 @@ impl World {
             }
             self.take(at, next, &step, now);
             if let ClaimHold::Consumer(name) = &claim.hold {
-                self.know_consumer(at, name);
+                self.know_consumer(at, name, now);
             }
             claimed.leases.push(self.grant(at, next, now));
         }

@@ -4,6 +4,7 @@
 //! (`settle.rs`).
 
 use bytes::Bytes;
+use naven_api::Timestamp;
 use naven_core::{ConsumerNo, DeadReason, Now, State, Step};
 
 use super::event::Stand;
@@ -13,15 +14,17 @@ use crate::queue::QueueRef;
 use crate::read::{HolderKind, Holders, Holding};
 use crate::reply::OpReply;
 
-/// A consumer of a queue, known from the first event that it takes.
+/// A consumer of a queue, known from the first time that it asks for anything.
 #[derive(Debug, Clone)]
 pub(super) struct Consumer {
     pub(super) number: ConsumerNo,
     pub(super) name: Bytes,
+    pub(super) seen: Timestamp,
+    pub(super) active: Option<Timestamp>,
 }
 
 impl World {
-    /// The number under which a consumer takes. It is known only once it has taken something.
+    /// The number under which a consumer takes.
     pub(super) fn consumer_number(&self, queue: usize, name: &Bytes) -> ConsumerNo {
         let row = &self.queues[queue];
         let known = row.consumers.iter().find(|one| one.name == *name);
@@ -49,14 +52,38 @@ impl World {
         holding.into_holders(false)
     }
 
-    /// A consumer took something.
-    pub(super) fn know_consumer(&mut self, queue: usize, name: &Bytes) {
+    /// There is a consumer of this name from now on. Whether it was made.
+    pub(super) fn know_consumer(&mut self, queue: usize, name: &Bytes, now: Now) -> bool {
         let number = self.consumer_number(queue, name);
         let row = &mut self.queues[queue];
-        if row.consumers.iter().all(|one| one.name != *name) {
-            row.consumers.push(Consumer { number, name: name.clone() });
+        let is_new = row.consumers.iter().all(|one| one.name != *name);
+        if is_new {
+            row.consumers.push(Consumer { number, name: name.clone(), seen: now.wall, active: None });
             row.consumers_made = number.0;
         }
+        is_new
+    }
+
+    /// The number of the consumer of this name, which is made where it is not there. It counts as seen now.
+    pub(super) fn consumer_for(&mut self, queue: usize, name: &Bytes, now: Now) -> ConsumerNo {
+        self.know_consumer(queue, name, now);
+        let number = self.consumer_number(queue, name);
+        self.of_consumer(queue, number, |one| one.seen = now.wall);
+        number
+    }
+
+    /// The consumer was handed something that it holds.
+    pub(super) fn consumer_took(&mut self, queue: usize, number: ConsumerNo, now: Now) {
+        self.of_consumer(queue, number, |one| one.active = Some(now.wall));
+    }
+
+    fn of_consumer(&mut self, queue: usize, number: ConsumerNo, change: impl FnMut(&mut Consumer)) {
+        self.queues[queue].consumers.iter_mut().filter(|one| one.number == number).for_each(change);
+    }
+
+    pub(super) fn make_consumer(&mut self, queue: &QueueRef, name: &Bytes, now: Now) -> Answer {
+        let at = self.open(queue)?;
+        Ok(OpReply::Made(self.know_consumer(at, name, now)))
     }
 
     pub(super) fn delete_consumer(&mut self, queue: &QueueRef, name: &Bytes, now: Now) -> Answer {
@@ -66,10 +93,21 @@ impl World {
             return Ok(OpReply::Removed(0));
         };
         let gone = row.consumers.remove(found).number;
-        let mut held = 0;
+        let (mut held, mut contentless, mut is_new_round) = (0, Vec::new(), false);
         for event in &mut self.events {
             let Some(live) = event.live(at) else { continue };
             if !matches!(live.state, State::Held { consumer, .. } if consumer == gone) {
+                continue;
+            }
+            held += 1;
+            if event.is_ahead(at) {
+                event.put(at, Stand::Unread);
+                is_new_round = true;
+                continue;
+            }
+            if event.body.is_none() {
+                event.drop_dealing(at);
+                contentless.push(event.id);
                 continue;
             }
             let policy = self.queues[at].policy(event);
@@ -77,8 +115,11 @@ impl World {
             let dead = dead.expect("what is held is not over");
             self.told.extend(Change::between((self.queues[at].id, event.id), Some(live), &dead, now));
             event.put(at, Stand::Live(dead));
-            held += 1;
         }
+        if is_new_round {
+            self.new_round(at);
+        }
+        contentless.into_iter().for_each(|event| self.release(event));
         Ok(OpReply::Removed(held))
     }
 }

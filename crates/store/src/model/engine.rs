@@ -58,9 +58,8 @@ impl Model {
 
     fn draw(&self, op: &Op) -> u128 {
         match &op.kind {
-            OpKind::Group(GroupOp::Create { .. }) | OpKind::Operation(OperationOp::Start { .. }) => {
-                self.random.draw_u128()
-            }
+            OpKind::Group(GroupOp::Create { .. } | GroupOp::CreateGroup { .. })
+            | OpKind::Operation(OperationOp::Start { .. }) => self.random.draw_u128(),
             OpKind::Settle(Settle { step: SettleStep::Fail { .. }, .. }) => self.random.draw_u32().into(),
             _ => 0,
         }

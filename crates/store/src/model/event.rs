@@ -50,8 +50,10 @@ pub(super) struct Queue {
     pub(super) fence: u64,
     /// The highest fence ever given.
     pub(super) highest: u64,
-    /// The place of the last event that was taken in.
+    /// The place of the last event that was taken in, or behind which it was sent.
     pub(super) last_taken: Place,
+    /// How many entries it has read, as its readers are told.
+    pub(super) entries_read: Option<u64>,
     pub(super) trimmed_unread: u64,
     pub(super) consumers: Vec<Consumer>,
     /// The number of the last consumer that was made.
@@ -88,6 +90,9 @@ pub(super) struct Event {
 pub(super) struct Dealing {
     pub(super) queue: usize,
     pub(super) stand: Stand,
+    /// True where a reader of new entries is to come to it again, though somebody has or had it. It says
+    /// nothing of what is not in the stream any more.
+    pub(super) ahead: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -126,9 +131,19 @@ impl Event {
     }
 
     pub(super) fn put(&mut self, queue: usize, stand: Stand) {
+        let ahead = self.is_ahead(queue) && !matches!(stand, Stand::Unread);
         self.dealings.retain(|one| one.queue != queue);
-        self.dealings.push(Dealing { queue, stand });
+        self.dealings.push(Dealing { queue, stand, ahead });
         self.dealings.sort_by_key(|one| one.queue);
+    }
+
+    /// True where a reader of new entries is to come to it again.
+    pub(super) fn is_ahead(&self, queue: usize) -> bool {
+        self.in_stream && self.dealing(queue).is_some_and(|one| one.ahead)
+    }
+
+    pub(super) fn set_ahead(&mut self, queue: usize, ahead: bool) {
+        self.dealings.iter_mut().filter(|one| one.queue == queue).for_each(|one| one.ahead = ahead);
     }
 
     pub(super) fn drop_dealing(&mut self, queue: usize) {

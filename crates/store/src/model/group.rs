@@ -30,9 +30,14 @@ impl World {
                 of.settings = stream.made_to(of.settings);
                 at
             }
-            GroupOp::CreateGroup { .. } | GroupOp::SetPlace { .. } | GroupOp::MakeConsumer { .. } => {
-                return Err(OpError::Unsupported);
+            GroupOp::CreateGroup { stream, group, make_stream, start, entries_read } => {
+                let id = QueueId::from_bits(uuid_v7_bits(now.wall.as_ms(), draw));
+                self.create_group(id, (stream, group), *make_stream, (*start, *entries_read), now)?
             }
+            GroupOp::SetPlace { queue, start, entries_read } => {
+                self.set_place(queue, *start, *entries_read, now)?
+            }
+            GroupOp::MakeConsumer { .. } => return Err(OpError::Unsupported),
             GroupOp::Reset { queue, from } => self.reset(queue, *from, now)?,
             GroupOp::Pause { queue, reason } => {
                 let at = self.open(queue)?;
@@ -74,6 +79,9 @@ impl World {
             None if self.open_stream(&own).is_ok() => return Err(Refused::NameTaken),
             None => (self.new_stream(&own, StreamSettings::default(), now), From::Start),
             Some(Reading { stream, from }) => {
+                if self.any(&QueueRef::Group { stream: stream.0.clone(), group: own.0 }).is_ok() {
+                    return Err(Refused::NameTaken);
+                }
                 let trims = StreamSettings { retention: Retention::Trim, ..StreamSettings::default() };
                 let found = self.open_stream(stream).ok();
                 (found.unwrap_or_else(|| self.new_stream(stream, trims, now)), *from)
@@ -81,12 +89,24 @@ impl World {
         };
         self.place_due(stream, now, PLACES_PER_OP_MAX);
         self.streams[stream].settings = changes.made_to(self.streams[stream].settings);
-        let (first, last_taken) = self.start(stream, from);
+        let start = self.start(stream, from);
+        Ok(self.new_queue((id, name.to_owned()), settings.clone(), stream, (start, None), now))
+    }
+
+    /// A queue of `stream`, which begins at this number, behind this place.
+    pub(super) fn new_queue(
+        &mut self,
+        (id, name): (QueueId, String),
+        settings: QueueSettings,
+        stream: usize,
+        ((first, last_taken), entries_read): ((u64, Place), Option<u64>),
+        now: Now,
+    ) -> usize {
         self.queues.push(Queue {
             id,
-            name: name.to_owned(),
+            name,
             stream,
-            settings: settings.clone(),
+            settings,
             paused: None,
             created_at: now.wall,
             updated_at: now.wall,
@@ -97,6 +117,7 @@ impl World {
             fence: 0,
             highest: 0,
             last_taken,
+            entries_read,
             trimmed_unread: 0,
             consumers: Vec::new(),
             consumers_made: 0,
@@ -108,7 +129,7 @@ impl World {
                 event.put(queue, Stand::Unread);
             }
         }
-        Ok(queue)
+        queue
     }
 
     pub(super) fn new_stream(&mut self, stream: &StreamRef, settings: StreamSettings, now: Now) -> usize {
@@ -130,7 +151,7 @@ impl World {
     }
 
     /// The number of the first entry to be read from there on, and the place before it.
-    fn start(&self, stream: usize, from: From) -> (u64, Place) {
+    pub(super) fn start(&self, stream: usize, from: From) -> (u64, Place) {
         let of = &self.streams[stream];
         let entries = || self.entries_of(stream).into_iter().filter_map(|at| self.events[at].placed);
         let first_of = |reached: &dyn Fn(Place) -> bool| {
@@ -148,8 +169,8 @@ impl World {
         }
     }
 
-    fn reset(&mut self, queue: &QueueRef, from: From, now: Now) -> Result<usize, Refused> {
-        let at = self.open(queue).map_err(|_| Refused::QueueNotFound)?;
+    fn reset(&mut self, queue: &QueueRef, from: From, now: Now) -> Result<usize, OpError> {
+        let at = self.open(queue)?;
         let stream = self.queues[at].stream;
         self.place_due(stream, now, PLACES_PER_OP_MAX);
         let (first, last_taken) = self.start(stream, from);
@@ -164,11 +185,11 @@ impl World {
             } else if n >= first && event.live(at).is_some() {
                 event.put(at, Stand::Unread);
             }
+            event.set_ahead(at, false);
         }
         passed.into_iter().for_each(|event| self.release(event));
-        let row = &mut self.queues[at];
-        row.round += 1;
-        (row.fence, row.last_taken) = (row.highest, last_taken);
+        self.new_round(at);
+        self.queues[at].last_taken = last_taken;
         self.streams[stream].version += 1;
         Ok(at)
     }

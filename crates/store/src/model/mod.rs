@@ -22,6 +22,7 @@ mod operation;
 mod publish;
 mod purging;
 mod reschedule;
+mod set_place;
 mod settle;
 mod streams;
 mod views;

@@ -77,7 +77,10 @@ impl World {
             placed: None,
             in_stream: false,
             may_expire: append.expires_at.is_some(),
-            dealings: readers.iter().map(|&queue| Dealing { queue, stand: Stand::Unread }).collect(),
+            dealings: readers
+                .iter()
+                .map(|&queue| Dealing { queue, stand: Stand::Unread, ahead: false })
+                .collect(),
         });
         let at = self.events.len() - 1;
         let id = self.events[at].id;

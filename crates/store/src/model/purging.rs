@@ -68,6 +68,7 @@ impl World {
         chunk: usize,
         now: Now,
     ) -> (usize, bool) {
+        self.pass_ahead(one.queue);
         let mut found = self.candidates(one.queue, filter, one.purge.part);
         found.retain(|(part, key, _)| *part > one.purge.part || *key >= one.next);
         found.retain(|(part, key, _)| *part > 0 || *key <= one.upto);

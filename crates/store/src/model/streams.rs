@@ -3,7 +3,7 @@
 //! Lives here: streams, their entries, and how far their queues have come. Not here: queues and events
 //! (`views.rs`).
 
-use naven_core::Now;
+use naven_core::{Now, View};
 
 use super::event::Event;
 use super::world::World;
@@ -70,6 +70,12 @@ impl World {
         pending.sort_by_key(|event| event.placed);
         let first_hold = |event: &&Event| Some(event.live(queue)?.log.first()?.leased_at);
         let lags = |event: &&Event| event.in_stream && event.is_unread(queue);
+        let is = |views: &[View]| {
+            let stands =
+                |event: &&Event| event.live(queue).is_some_and(|live| views.contains(&live.state.view()));
+            u64::from(self.events.iter().any(|event| stands(&event)))
+        };
+        let others = is(&[View::Leased]) + is(&[View::Ready, View::Retrying]);
         GroupView {
             queue: self.queue_view(queue, now),
             last_delivered: self.queues[queue].last_taken,
@@ -78,7 +84,7 @@ impl World {
             oldest_pending: pending.iter().find_map(first_hold),
             trimmed_unread: self.queues[queue].trimmed_unread,
             name: group_name(&self.queues[queue].name),
-            consumers: self.queues[queue].consumers.len() as u64,
+            consumers: self.queues[queue].consumers.len() as u64 + others,
             entries_read: None,
             entries_lag: None,
         }

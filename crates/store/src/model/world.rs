@@ -15,7 +15,7 @@ use crate::key::KeyRecord;
 use crate::queue::{QueueRef, group_queue_name};
 use crate::reply::{OpError, OpReply, Refused};
 use crate::token::TokenKey;
-use crate::txn::{DeleteOp, OpKind, StreamRef};
+use crate::txn::{DeleteOp, GroupOp, OpKind, StreamRef};
 
 #[derive(Debug, Clone)]
 pub(super) struct World {
@@ -72,6 +72,7 @@ impl World {
             OpKind::Append(append) => self.append(append, now),
             OpKind::Claim(claim) => self.claim(claim, now),
             OpKind::Settle(settle) => self.settle(settle, draw as u32, now),
+            OpKind::Group(GroupOp::MakeConsumer { queue, name }) => self.make_consumer(queue, name, now),
             OpKind::Group(op) => self.group(op, draw, now),
             OpKind::Delete(DeleteOp::Queue { queue, force, reason, revision }) => {
                 self.delete_queue(queue, *force, (*reason, *revision), now)
@@ -145,8 +146,8 @@ impl World {
     }
 
     pub(super) fn open(&self, queue: &QueueRef) -> Result<usize, OpError> {
-        let open = self.any(queue).ok().filter(|&at| self.queues[at].is_open());
-        open.ok_or(Refused::QueueNotFound.into())
+        let at = self.any(queue)?;
+        if self.queues[at].is_open() { Ok(at) } else { Err(Refused::QueueNotFound.into()) }
     }
 
     pub(super) fn open_stream(&self, stream: &StreamRef) -> Result<usize, OpError> {

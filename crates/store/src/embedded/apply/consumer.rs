@@ -3,8 +3,8 @@
 //! Lives here: the table of consumers and the index of their holds. Not here: how they take events
 //! (`claim.rs`) and finish them (`settle.rs`).
 //!
-//! A consumer is known from the first event that it takes. Its number is one above the highest that is
-//! there, and its row stays for as long as it holds anything, deleted or not.
+//! A consumer is known from the first time that it asks for anything. Its number is one above the highest that
+//! is there, and its row stays for as long as it holds anything, deleted or not.
 
 use std::ops::ControlFlow;
 
@@ -40,10 +40,42 @@ impl<T: Tables> Context<'_, T> {
 
     /// Makes a consumer, which holds nothing yet.
     pub(super) fn make_consumer(&mut self, no: QueueNo, number: ConsumerNo, name: &Bytes) {
-        let row = ConsumerRow { name: name.clone(), held: 0, is_deleted: false };
+        let row =
+            ConsumerRow { name: name.clone(), held: 0, is_deleted: false, seen: self.now.wall, active: None };
         self.put_consumer(no, number, &row);
         let number = Bytes::copy_from_slice(&key::number(number.0));
         self.tables.put(Table::ConsumerName, &consumer::consumer_name(no, name), number);
+    }
+
+    /// The number of the consumer of this name, which is made where it is not there. It counts as seen now.
+    pub(super) fn consumer_for(&mut self, no: QueueNo, name: &Bytes) -> ConsumerNo {
+        let Some(number) = self.consumer_named(no, name) else {
+            let number = self.next_consumer(no);
+            self.make_consumer(no, number, name);
+            return number;
+        };
+        let row = self.consumer(no, number);
+        if row.seen != self.now.wall {
+            self.put_consumer(no, number, &ConsumerRow { seen: self.now.wall, ..row });
+        }
+        number
+    }
+
+    /// The consumer was handed something that it holds.
+    pub(super) fn consumer_took(&mut self, no: QueueNo, number: ConsumerNo) {
+        let row = self.consumer(no, number);
+        self.put_consumer(no, number, &ConsumerRow { active: Some(self.now.wall), ..row });
+    }
+
+    /// Makes a consumer of an open queue. Says whether it was not there before; one that was is not seen by it.
+    pub(super) fn make_named_consumer(&mut self, queue: &QueueRef, name: &Bytes) -> Result<OpReply, OpError> {
+        let (no, _) = self.open_queue(queue)?;
+        let is_new = self.consumer_named(no, name).is_none();
+        if is_new {
+            let number = self.next_consumer(no);
+            self.make_consumer(no, number, name);
+        }
+        Ok(OpReply::Made(is_new))
     }
 
     /// Keeps the index of holds in step with a delivery that changes hands.
@@ -70,8 +102,9 @@ impl<T: Tables> Context<'_, T> {
         }
     }
 
-    /// Deletes a consumer: what it holds is dead, the most of it at once and the rest while tending.
-    /// Answers how much it held; nothing where there is no such consumer.
+    /// Deletes a consumer: what it holds is dead, the most of it at once and the rest while tending. What lies
+    /// above the cursor is handed out again instead, and what has no content any more is forgotten. Answers how
+    /// much it held; nothing where there is no such consumer.
     pub(super) fn delete_consumer(&mut self, queue: &QueueRef, name: &Bytes) -> Result<OpReply, OpError> {
         let (no, queue) = self.open_queue(queue)?;
         let Some(number) = self.consumer_named(no, name) else { return Ok(OpReply::Removed(0)) };
@@ -79,7 +112,7 @@ impl<T: Tables> Context<'_, T> {
         let row = self.consumer(no, number);
         let held = row.held;
         self.put_consumer(no, number, &ConsumerRow { is_deleted: true, ..row });
-        let (_, is_over) = self.end_holds(no, &queue, number, CONSUMER_HOLDS_ENDED_MAX as u64);
+        let (_, is_over) = self.end_holds(no, queue, number, CONSUMER_HOLDS_ENDED_MAX as u64);
         if !is_over {
             self.tables.put(Table::Closing, &consumer::closing_consumer(no, number), Bytes::new());
         }
@@ -91,7 +124,7 @@ impl<T: Tables> Context<'_, T> {
     pub(super) fn purge_consumer(&mut self, number: u64, most: u64) -> (u64, bool) {
         let (no, number) = consumer::from_number(number);
         match self.queue(no).filter(|queue| queue.closed.is_none()) {
-            Some(queue) => self.end_holds(no, &queue, number, most),
+            Some(queue) => self.end_holds(no, queue, number, most),
             None => (0, true),
         }
     }
@@ -112,29 +145,57 @@ impl<T: Tables> Context<'_, T> {
     }
 
     /// Ends at most `most` holds of a deleted consumer; its row goes with the last.
-    fn end_holds(&mut self, no: QueueNo, queue: &QueueRow, number: ConsumerNo, most: u64) -> (u64, bool) {
-        let step = Step::Bury(DeadReason::ConsumerDeleted);
-        let (mut ended, mut progress) = (0, self.progress(no));
+    fn end_holds(&mut self, no: QueueNo, mut queue: QueueRow, number: ConsumerNo, most: u64) -> (u64, bool) {
+        let (mut ended, mut progress, mut is_new_round) = (0, self.progress(no), false);
+        let mut contentless = Vec::new();
         while ended < most
             && let Some(n) = self.first_held(no, number)
         {
             let missing = || self.tables.miss(Table::Delivery, &key::counted(no.0, n.0));
             let (arrival, before) = self.delivery(no, n).unwrap_or_else(missing);
             let row = self.pointed_body(queue.stream, arrival);
-            let dead = before.apply(&step, self.now, &queue.policy(&row));
-            let dead = dead.expect("what is held is not over");
-            self.save(no, (n, arrival), Some(&before), &dead, &mut progress);
-            self.tell(queue, (arrival, &row), Some(&before), &dead);
+            if self.is_ahead(no, n) {
+                self.forget(no, (n, arrival), &before, &mut progress);
+                self.put_back(no, n, &mut progress);
+                is_new_round = true;
+            } else if row.body.is_none() && !row.damaged {
+                self.forget(no, (n, arrival), &before, &mut progress);
+                contentless.push(arrival);
+            } else {
+                let step = Step::Bury(DeadReason::ConsumerDeleted);
+                let dead = before.apply(&step, self.now, &queue.policy(&row));
+                let dead = dead.expect("what is held is not over");
+                self.save(no, (n, arrival), Some(&before), &dead, &mut progress);
+                self.tell(&queue, (arrival, &row), Some(&before), &dead);
+            }
             ended += 1;
         }
         if ended > 0 {
             self.put_progress(no, &progress);
         }
+        if is_new_round {
+            queue.round = queue.round.saturating_add(1);
+            queue.fence = progress.fence;
+            self.put_queue(no, &queue);
+            self.hint(queue.id);
+        }
+        contentless.into_iter().for_each(|arrival| self.release(queue.stream, arrival));
         let is_over = self.first_held(no, number).is_none();
         if is_over {
             self.tables.delete(Table::Consumer, &consumer::consumer(no, number));
         }
         (ended, is_over)
+    }
+
+    /// Consumers of a queue that are not deleted.
+    pub(super) fn count_consumers(&self, no: QueueNo) -> u64 {
+        let mut count = 0;
+        let (from, to) = (key::number(no.0), key::past_number(no.0));
+        self.tables.scan(Table::ConsumerName, &from, &to, Order::Rising, &mut |_, _| {
+            count += 1;
+            ControlFlow::Continue(())
+        });
+        count
     }
 
     fn first_held(&self, no: QueueNo, number: ConsumerNo) -> Option<EntryNo> {

@@ -78,7 +78,7 @@ impl<'a, T: Tables> Context<'a, T> {
     }
 
     /// The open queue that is called `group` among those of `stream`.
-    fn group_on(&self, stream: &Bytes, group: &Bytes) -> Result<(QueueNo, QueueRow), OpError> {
+    pub(super) fn group_on(&self, stream: &Bytes, group: &Bytes) -> Result<(QueueNo, QueueRow), OpError> {
         let (on, _) = self.open_stream(&StreamRef(stream.clone()))?;
         let named = |name: &str| {
             let no = QueueNo(number_of(self.tables.get(Table::Name, &key::queue_name(name))?));

@@ -8,13 +8,16 @@ use naven_api::QueueId;
 use naven_api::limits::PLACES_PER_OP_MAX;
 
 use super::context::Context;
+use super::start::Start;
 use crate::embedded::rows::key::{self, QueueNo, STREAM_NO_MAX, StreamNo};
 use crate::embedded::rows::queue::{Progress, QueueRow};
 use crate::embedded::rows::stream::{Numbers, StreamRow};
 use crate::embedded::tables::{Table, Tables};
-use crate::queue::{QueueChanges, QueueRef, QueueSettings, Retention, StreamChanges, StreamSettings};
+use crate::queue::{
+    QueueChanges, QueueRef, QueueSettings, Retention, StreamChanges, StreamSettings, group_queue_name,
+};
 use crate::reply::{OpError, OpReply, Refused};
-use crate::txn::{From, Reading, StreamRef};
+use crate::txn::{From, GroupStart, Reading, StreamRef};
 
 impl<T: Tables> Context<'_, T> {
     /// A new queue, on a stream of its own, named alike, or on one that others read too.
@@ -28,7 +31,7 @@ impl<T: Tables> Context<'_, T> {
         if self.tables.get(Table::Name, &key::queue_name(name)).is_some() {
             return Err(Refused::NameTaken.into());
         }
-        let (stream, mut stream_row, from) = match on {
+        let (stream, stream_row, from) = match on {
             None => {
                 let own = StreamRef(Bytes::copy_from_slice(name.as_bytes()));
                 if self.open_stream(&own).is_ok() {
@@ -38,18 +41,58 @@ impl<T: Tables> Context<'_, T> {
                 (no, row, From::Start)
             }
             Some(Reading { stream, from }) => {
+                // A reader of the stream would not know one from the other.
+                if self.group_on(&stream.0, &Bytes::copy_from_slice(name.as_bytes())).is_ok() {
+                    return Err(Refused::NameTaken.into());
+                }
                 let (no, row) = self.shared_stream(stream, changes)?;
                 (no, row, *from)
             }
         };
+        let start = self.start(stream, from);
+        Ok(self.new_queue((id, name.to_owned()), settings.clone(), (stream, stream_row), (start, None)))
+    }
+
+    /// A new queue of a stream's readers, named for them.
+    pub(super) fn create_group(
+        &mut self,
+        id: QueueId,
+        (stream, group): (&StreamRef, &Bytes),
+        make_stream: bool,
+        (start, entries_read): (GroupStart, Option<u64>),
+    ) -> Result<OpReply, OpError> {
+        let name = group_queue_name(&stream.0, group);
+        let known = self.open_stream(stream);
+        let is_taken = self.group_on(&stream.0, group).is_ok()
+            || self.tables.get(Table::Name, &key::queue_name(&name)).is_some();
+        let (no, row) = match known {
+            Err(error) if !make_stream => return Err(error),
+            _ if is_taken => return Err(Refused::NameTaken.into()),
+            Ok(_) | Err(_) => self.shared_stream(stream, StreamChanges::default())?,
+        };
+        let settings =
+            QueueSettings { max_attempts: None, protect_unread: false, ..QueueSettings::default() };
+        let start = self.group_start(no, start);
+        let reply = self.new_queue((id, name), settings, (no, row), (start, entries_read));
+        self.go_ahead(no, start.last);
+        Ok(reply)
+    }
+
+    fn new_queue(
+        &mut self,
+        (id, name): (QueueId, String),
+        settings: QueueSettings,
+        (stream, mut stream_row): (StreamNo, StreamRow),
+        (start, entries_read): (Start, Option<u64>),
+    ) -> OpReply {
         let no = QueueNo(self.next_number(|numbers| &mut numbers.queue));
         stream_row.queues += 1;
         self.put_stream(stream, &stream_row);
         let row = QueueRow {
             id,
-            name: name.to_owned(),
+            name,
             stream,
-            settings: settings.clone(),
+            settings,
             paused: None,
             created_at: self.now.wall,
             updated_at: self.now.wall,
@@ -59,18 +102,22 @@ impl<T: Tables> Context<'_, T> {
             closed: None,
         };
         self.put_queue(no, &row);
-        let start = self.start(stream, from);
-        let progress =
-            Progress { cursor: start.first - 1, read: start.read, last: start.last, ..Progress::default() };
+        let progress = Progress {
+            cursor: start.first - 1,
+            read: start.read,
+            last: start.last,
+            entries_read,
+            ..Progress::default()
+        };
         self.put_progress(no, &progress);
         let bits = Bytes::copy_from_slice(&id.bits().to_be_bytes());
         self.tables.put(Table::Member, &key::member(stream, no), bits);
         self.readers_changed(stream);
         let number = Bytes::copy_from_slice(&key::number(no.0));
-        self.tables.put(Table::Name, &key::queue_name(name), number.clone());
+        self.tables.put(Table::Name, &key::queue_name(&row.name), number.clone());
         self.tables.put(Table::QueueId, &id.bits().to_be_bytes(), number);
         self.hint(id);
-        Ok(self.queue_reply(no, &row))
+        self.queue_reply(no, &row)
     }
 
     /// The open stream of this name, or a new one whose entries stay until they are trimmed.

@@ -3,6 +3,7 @@
 //! Deterministic: only the tables, the transaction and the two clock readings go in, so that replay
 //! at start decides nothing anew. Who may do what to a delivery is the core's word alone.
 
+mod ahead;
 mod append;
 mod audit;
 mod cancel;
@@ -36,6 +37,7 @@ mod reschedule;
 mod reset;
 mod retain;
 mod run;
+mod set_place;
 mod settle;
 mod start;
 mod streams;

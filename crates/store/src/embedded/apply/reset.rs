@@ -82,7 +82,7 @@ impl<T: Tables> Context<'_, T> {
     }
 
     /// Entries that the queue would have read, had it not been sent past them.
-    fn release_passed(&mut self, queue: &QueueRow, (cursor, first): (u64, u64)) {
+    pub(super) fn release_passed(&mut self, queue: &QueueRow, (cursor, first): (u64, u64)) {
         if self.stream(queue.stream).settings.retention == Retention::Trim {
             return;
         }
@@ -95,7 +95,7 @@ impl<T: Tables> Context<'_, T> {
         }
     }
 
-    fn rows_from(&self, table: Table, no: QueueNo, first: u64) -> Vec<(EntryNo, Bytes)> {
+    pub(super) fn rows_from(&self, table: Table, no: QueueNo, first: u64) -> Vec<(EntryNo, Bytes)> {
         let mut rows = Vec::new();
         let (from, to) = (key::counted(no.0, first), key::past_number(no.0));
         self.tables.scan(table, &from, &to, Order::Rising, &mut |key, value| {

@@ -136,8 +136,11 @@ impl<T: Tables> Context<'_, T> {
             Command::Trim(trim) => self.trim(trim),
             Command::DeleteEntries(delete) => self.delete_entries(delete),
             Command::SetId(_) | Command::Rename(_) | Command::Reader(..) => Err(OpError::Unsupported),
-            Command::CreateGroup { .. } | Command::SetPlace { .. } => Err(OpError::Unsupported),
-            Command::MakeConsumer { .. } => Err(OpError::Unsupported),
+            Command::CreateGroup { id, stream, group, make_stream, start, entries_read } => {
+                self.create_group(*id, (stream, group), *make_stream, (*start, *entries_read))
+            }
+            Command::SetPlace { queue, start, entries_read } => self.set_place(queue, *start, *entries_read),
+            Command::MakeConsumer { queue, name } => self.make_named_consumer(queue, name),
             Command::Noted { note, command } => self.noted(note, command, tended),
             Command::Once { slot, command } => self.once(slot, command, tended),
             Command::PutKey { record, over } => self.put_key(record, *over),

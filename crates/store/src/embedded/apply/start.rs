@@ -9,7 +9,7 @@ use super::context::Context;
 use crate::embedded::rows::key::{self, EntryNo, StreamNo};
 use crate::embedded::rows::stream::EntryRow;
 use crate::embedded::tables::{Order, Table, Tables};
-use crate::txn::{From, Place};
+use crate::txn::{From, GroupStart, Place};
 
 /// Where a queue begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,14 @@ impl<T: Tables> Context<'_, T> {
         }
     }
 
+    /// Where a queue begins that counts as having handed out everything up to there.
+    pub(super) fn group_start(&self, stream: StreamNo, start: GroupStart) -> Start {
+        match start {
+            GroupStart::Last => self.start(stream, From::New),
+            GroupStart::At(place) => Start { last: place, ..self.start(stream, From::After(place)) },
+        }
+    }
+
     /// The first entry whose place is at or after `place`.
     pub(super) fn first_from(
         &self,
@@ -81,6 +89,9 @@ impl<T: Tables> Context<'_, T> {
     }
 
     fn count_from(&self, stream: StreamNo, n: u64) -> u64 {
+        if self.next_entry(stream, 0).is_none_or(|(first, _)| n <= first.0) {
+            return self.head(stream).length;
+        }
         let mut count = 0;
         let (from, to) = (key::counted(stream.0, n), key::past_number(stream.0));
         self.tables.scan(Table::Entry, &from, &to, Order::Rising, &mut |_, _| {

@@ -14,7 +14,7 @@ use crate::embedded::rows::key::{self, EntryNo, QueueNo, StreamNo};
 use crate::embedded::rows::stream::{EntryRow, StreamRow};
 use crate::embedded::tables::{Order, Table, Tables};
 use crate::queue::group_name;
-use crate::read::{Cursor, EntryView, GroupView, Page, SCANS_MAX, StreamView};
+use crate::read::{Counts, Cursor, EntryView, GroupView, Page, SCANS_MAX, StreamView};
 use crate::reply::{OpError, Refused};
 use crate::txn::Place;
 
@@ -118,7 +118,7 @@ impl<T: Tables> Context<'_, T> {
                 oldest_pending: self.oldest_pending(no),
                 trimmed_unread: progress.trimmed_unread,
                 name: group_name(&row.name),
-                consumers: 0,
+                consumers: self.count_consumers(no) + others(&progress.counts),
                 entries_read: None,
                 entries_lag: None,
             })
@@ -142,4 +142,10 @@ impl<T: Tables> Context<'_, T> {
         }
         oldest
     }
+}
+
+/// Who has pending deliveries beside consumers: leases of the HTTP door, and nobody.
+fn others(counts: &Counts) -> u64 {
+    let has = |views: &[View]| u64::from(views.iter().any(|view| counts.of(*view) > 0));
+    has(&[View::Leased]) + has(&[View::Ready, View::Retrying])
 }

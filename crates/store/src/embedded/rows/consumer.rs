@@ -4,6 +4,7 @@
 //! holds them.
 
 use bytes::Bytes;
+use naven_api::Timestamp;
 use naven_core::{ConsumerNo, Delivery, State};
 
 use super::codec::{Dec, Enc};
@@ -21,20 +22,33 @@ pub(crate) struct ConsumerRow {
     pub(crate) held: u64,
     /// True once it was deleted: its name is free, and what it holds is being given up.
     pub(crate) is_deleted: bool,
+    /// When it last asked for anything.
+    pub(crate) seen: Timestamp,
+    /// When it was last handed out anything.
+    pub(crate) active: Option<Timestamp>,
 }
 
 impl ConsumerRow {
     /// The row's bytes.
     pub(crate) fn encode(&self) -> Bytes {
         let mut enc = Enc::default();
-        enc.bytes(&self.name).u64(self.held).flag(self.is_deleted);
+        enc.bytes(&self.name).u64(self.held).flag(self.is_deleted).i64(self.seen.as_ms());
+        enc.option(self.active, |enc, at| {
+            enc.i64(at.as_ms());
+        });
         enc.done()
     }
 
     /// The row behind the bytes.
     pub(crate) fn decode(bytes: Bytes) -> Option<Self> {
         let mut dec = Dec(bytes);
-        let row = Self { name: dec.bytes()?, held: dec.u64()?, is_deleted: dec.flag()? };
+        let row = Self {
+            name: dec.bytes()?,
+            held: dec.u64()?,
+            is_deleted: dec.flag()?,
+            seen: Timestamp::from_ms(dec.i64()?),
+            active: dec.option(Dec::i64)?.map(Timestamp::from_ms),
+        };
         dec.end(row)
     }
 }
@@ -92,7 +106,8 @@ mod tests {
 
     #[test]
     fn rows_and_keys_come_back_from_their_bytes() {
-        let row = ConsumerRow { name: Bytes::from_static(b"c\0"), held: 7, is_deleted: true };
+        let (seen, active) = (Timestamp::from_ms(-3), Some(Timestamp::from_ms(4)));
+        let row = ConsumerRow { name: Bytes::from_static(b"c\0"), held: 7, is_deleted: true, seen, active };
         assert_eq!(ConsumerRow::decode(row.encode()), Some(row));
         let (queue, by) = (QueueNo(3), ConsumerNo(u32::MAX));
         let (_, Arrival(number)) = key::time_of(&closing_consumer(queue, by));

@@ -74,8 +74,10 @@ pub(crate) struct Progress {
     pub(crate) aside: u64,
     /// The highest fencing number that it ever gave.
     pub(crate) fence: u64,
-    /// The place of the last event that it took in.
+    /// The place of the last event that it took in, or was sent behind; it may be ahead of the stream's last.
     pub(crate) last: Place,
+    /// How many entries it has read, as its readers are told (`lag.rs`); none: not known.
+    pub(crate) entries_read: Option<u64>,
     /// Deliveries by recorded state; the ready ones are those that are ready again.
     pub(crate) counts: Counts,
 }
@@ -219,6 +221,9 @@ impl Progress {
         for view in View::ALL {
             enc.u64(self.counts.of(view));
         }
+        enc.option(self.entries_read, |enc, read| {
+            enc.u64(read);
+        });
         enc.done()
     }
 
@@ -234,11 +239,13 @@ impl Progress {
             aside: dec.u64()?,
             fence: dec.u64()?,
             last: Place { ms: dec.u64()?, seq: dec.u64()? },
+            entries_read: None,
             counts: Counts::default(),
         };
         for view in View::ALL {
             *row.counts.of_mut(view) = dec.u64()?;
         }
+        row.entries_read = dec.option(Dec::u64)?;
         dec.end(row)
     }
 }
@@ -322,6 +329,7 @@ mod tests {
         assert_eq!(QueueRow::decode(row.encode()), Some(row));
         let mut progress = Progress { cursor: 9, read: 8, aside: 1, fence: 3, ..Progress::default() };
         *progress.counts.of_mut(View::Dead) = 300;
+        progress.entries_read = Some(7);
         assert_eq!(Progress::decode(progress.encode()), Some(progress));
         let secret =
             KeySecret { prefix: "nvk_x".to_owned(), digest: [9; 32], until: Some(Timestamp::from_ms(5)) };

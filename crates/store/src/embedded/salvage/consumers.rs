@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use naven_api::Timestamp;
 use naven_core::ConsumerNo;
 
 use super::events::Mend;
@@ -42,7 +43,8 @@ impl Mend<'_> {
             let key = consumer::consumer(QueueNo(queue), ConsumerNo(by));
             if rows.get(Table::Consumer, &key).and_then(ConsumerRow::decode).is_none() {
                 let name = Bytes::from(format!("salvaged-{by}"));
-                let row = ConsumerRow { name, held: count, is_deleted: false };
+                let seen = Timestamp::default();
+                let row = ConsumerRow { name, held: count, is_deleted: false, seen, active: None };
                 rows.put(Table::Consumer, &key, row.encode())?;
             }
         }

@@ -79,7 +79,8 @@ impl Mend<'_> {
         let Some(queue) = self.queue(owner(key)) else { return Ok(()) };
         let n = key::count_of(key);
         let is_above = n > queue.progress.cursor && queue.row.closed.is_none_or(|closed| n <= closed.upto);
-        if is_above && rows.has(Table::Entry, &key::counted(queue.row.stream.0, n)) {
+        let in_stream = || rows.has(Table::Entry, &key::counted(queue.row.stream.0, n));
+        if is_above && in_stream() && !rows.has(Table::Aside, key) {
             rows.put(Table::Aside, key, Bytes::new())?;
         }
         Ok(())

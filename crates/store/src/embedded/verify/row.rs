@@ -32,8 +32,9 @@ const ARRIVAL: usize = 8;
 /// Bytes of a count.
 const COUNT: usize = 8;
 const INSTANT: usize = 8;
-/// Bytes of a counter.
+/// Bytes of a counter, and of a mark.
 const COUNTER: usize = 8;
+const MARK: usize = 1;
 
 /// True where this can be a row of `table`.
 pub(in crate::embedded) fn is_one(table: Table, key: &[u8], row: &Bytes) -> bool {
@@ -58,7 +59,7 @@ pub(in crate::embedded) fn is_one(table: Table, key: &[u8], row: &Bytes) -> bool
             get_key(&mut dec).and_then(|key| dec.end(key)).is_some()
         }
         Table::Lane => key.len() == COUNTED && row.len() == ARRIVAL,
-        Table::Aside => empty(COUNTED),
+        Table::Aside => key.len() == COUNTED && [0, MARK].contains(&row.len()),
         Table::Dedupe => key.len() > NUMBER && DedupeRow::decode(bytes()).is_some(),
         Table::DedupeUntil => key.len() == TIMED && row.len() > NUMBER,
         Table::Idem => AnswerRow::decode(bytes()).is_some(),

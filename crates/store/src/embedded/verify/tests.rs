@@ -96,7 +96,8 @@ fn an_operation_that_another_one_stands_for_is_found() {
 fn a_row_that_leads_nowhere_is_found() {
     let entry =
         EntryRow { place: Place { ms: 1, seq: 0 }, arrival: Arrival(9), created_at: Timestamp::from_ms(1) };
-    let c2 = ConsumerRow { name: Bytes::from_static(b"c2"), held: 0, is_deleted: true };
+    let seen = Timestamp::default();
+    let c2 = ConsumerRow { name: Bytes::from_static(b"c2"), held: 0, is_deleted: true, seen, active: None };
     let lane = Bytes::copy_from_slice(&8_u64.to_be_bytes());
     let rows = [
         (Table::Member, key::counted(3, 4)[..8].to_vec(), Bytes::new()),
@@ -174,7 +175,8 @@ fn a_row_that_leads_to_what_is_anothers_is_found() {
 #[test]
 fn a_name_or_a_hold_that_leads_to_another_s_is_found() {
     let queue = QueueNo(4);
-    let c1 = ConsumerRow { name: Bytes::from_static(b"c1"), held: 1, is_deleted: false };
+    let seen = Timestamp::default();
+    let c1 = ConsumerRow { name: Bytes::from_static(b"c1"), held: 1, is_deleted: false, seen, active: None };
     let ready = Delivery::fresh(Timestamp::from_ms(1));
     let rows = [
         (Table::Delivery, key::counted(4, 1).to_vec(), delivery::encode(Arrival(8), &ready)),
