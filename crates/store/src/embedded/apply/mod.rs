@@ -3,7 +3,6 @@
 //! Deterministic: only the tables, the transaction and the two clock readings go in, so that replay
 //! at start decides nothing anew. Who may do what to a delivery is the core's word alone.
 
-mod ahead;
 mod append;
 mod audit;
 mod cancel;

@@ -106,7 +106,6 @@ impl<T: Tables> Context<'_, T> {
 
     /// A queue of this stream counts everything up to `place` as handed out, which may be ahead of the
     /// stream's last: what gets a place up to there it does not get. What is published to it alone it gets.
-    #[allow(dead_code, reason = "the ops that send a queue ahead call it")]
     pub(super) fn go_ahead(&mut self, stream: StreamNo, place: Place) {
         let mut head = self.head(stream);
         if place > head.last.max(head.furthest) {
