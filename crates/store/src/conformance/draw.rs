@@ -7,7 +7,7 @@ use naven_api::{Backoff, ErrorText};
 
 use super::random::SeededRandom;
 use super::script::{Ask, FromAsk, LINES_MAX, Line, Look, Pick, ProofAsk, To, When};
-use super::{dead_asks, event_looks, group_asks};
+use super::{dead_asks, entry_asks, event_looks, group_asks};
 use crate::key::KeyCondition;
 use crate::queue::{QueueChanges, QueueSettings, Retention, StreamChanges};
 use crate::txn::SettleStep;
@@ -108,6 +108,7 @@ impl Drawing {
         let pick = || self.random.next_u64() as Pick;
         match self.random.below(100) {
             0..5 => self.create(self.random.below(4) as usize, self.reading()),
+            5..9 if self.shares && self.random.once_in(2) => Ask::Entry(entry_asks::ask(&self.random)),
             5..30 => self.publish(),
             30..36 => Ask::ClaimAs {
                 queue: pick(),
@@ -192,8 +193,9 @@ impl Drawing {
     /// What is done to streams and their readers.
     fn of_stream(&self) -> Ask {
         let (pick, other) = (self.random.next_u64() as Pick, self.random.next_u64() as Pick);
-        match self.random.below(10) {
-            8.. => Ask::Group(group_asks::ask(&self.random)),
+        match self.random.below(13) {
+            8..11 => Ask::Entry(entry_asks::ask(&self.random)),
+            11.. => Ask::Group(group_asks::ask(&self.random)),
             0..3 => Ask::Reset(pick, self.from()),
             3 => Ask::DeleteStream(pick, self.random.once_in(2)),
             4..6 => Ask::Trim(pick, self.random.below(4).into(), self.random.one_of(&[None, None, Some(1)])),

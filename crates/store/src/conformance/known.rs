@@ -143,6 +143,7 @@ impl Known {
             Ask::Reschedule { .. } | Ask::RunNow(..) => self.admin(ask, wall),
             Ask::Dead(ask) => self.dead_op(ask),
             Ask::Group(ask) => self.group_op(ask),
+            Ask::Entry(ask) => self.entry_op(ask, wall),
             Ask::PutKey(name, over) => {
                 OpKind::Admin(AdminOp::PutKey { record: key(*name, *over, wall), over: *over })
             }
@@ -265,7 +266,7 @@ impl Known {
         StreamRef(Bytes::from_static(name.as_bytes()))
     }
 
-    fn stream(&self, pick: Pick) -> StreamRef {
+    pub(super) fn stream(&self, pick: Pick) -> StreamRef {
         match pick % 16 {
             5 => StreamRef(Bytes::from_static(b"nowhere")),
             _ => self.shared(pick),
@@ -341,7 +342,7 @@ pub(super) fn consumer_name(number: u8) -> Bytes {
     Bytes::from_static([&b"c"[..], b"c\xff\0", b"cc"][usize::from(number) % 3])
 }
 
-fn dedupe_key(number: u8) -> DedupeKey {
+pub(super) fn dedupe_key(number: u8) -> DedupeKey {
     let space = match number {
         2 => DedupeSpace::Producer(Bytes::from_static(b"p")),
         _ => DedupeSpace::Http,

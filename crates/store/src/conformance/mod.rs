@@ -28,6 +28,8 @@ pub mod dead_letters;
 #[allow(missing_docs)]
 pub mod deletion;
 #[allow(missing_docs)]
+pub mod entries;
+#[allow(missing_docs)]
 pub mod event_lists;
 #[allow(missing_docs)]
 pub mod expiring;
@@ -81,6 +83,7 @@ pub mod trimming;
 mod compare;
 pub mod dead_asks;
 mod draw;
+pub mod entry_asks;
 pub mod event_looks;
 pub mod group_asks;
 mod known;

@@ -5,6 +5,7 @@
 //! of one from a seed (`draw.rs`), playing it (`play.rs`).
 
 use super::dead_asks::{DeadAsk, DeadLook};
+use super::entry_asks::EntryAsk;
 use super::event_looks::EventLook;
 use super::group_asks::GroupAsk;
 use crate::key::KeyCondition;
@@ -151,6 +152,8 @@ pub enum Ask {
     Dead(DeadAsk),
     /// Something of a group.
     Group(GroupAsk),
+    /// Something of a stream's entries.
+    Entry(EntryAsk),
     /// Store a key under the n-th name.
     PutKey(usize, KeyCondition),
     /// Forget the key of the n-th name.

@@ -56,6 +56,15 @@ macro_rules! conformance {
             crowding {
                 what_is_published_behind_a_crowd_of_due_events_does_not_overtake_it
             }
+            entries {
+                an_entry_gets_the_place_that_it_is_wished
+                a_place_that_is_taken_is_refused_and_makes_nothing
+                there_is_no_place_behind_the_last_one
+                places_go_on_behind_an_explicit_one_ahead_of_the_clock
+                a_stream_is_made_only_where_its_publisher_wants_that
+                a_producer_s_second_entry_is_the_first_one_again
+                an_entry_may_be_trimmed_by_its_own_publish
+            }
             event_lists {
                 events_are_listed_whatever_became_of_them
                 few_in_a_state_are_found_among_many_others
