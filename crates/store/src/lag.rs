@@ -60,8 +60,10 @@ impl Facts {
         last_delivered: Place,
         place: Place,
     ) -> Option<u64> {
+        // Entries between a place before the first and that one may have been trimmed away unread.
+        let is_before_first = self.first.is_some_and(|first| last_delivered < first);
         match entries_read {
-            Some(read) if !self.has_gap_from(last_delivered) => Some(read + 1),
+            Some(read) if !is_before_first && !self.has_gap_from(last_delivered) => Some(read + 1),
             // Of a stream that was never given anything nothing is to be learnt.
             known if self.added == 0 => known,
             _ => self.up_to(place),
@@ -78,5 +80,50 @@ impl Facts {
             _ => self.up_to(last_delivered),
         };
         read.map(|read| self.added.saturating_sub(read))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64, seq: u64) -> Place {
+        Place { ms, seq }
+    }
+
+    fn facts(length: u64, added: u64, first: Option<Place>, last: Place, max_deleted: Place) -> Facts {
+        Facts { length, added, first, last, max_deleted }
+    }
+
+    // The figures of these cases were read off Valkey 9.1.
+
+    #[test]
+    fn a_reader_that_lost_trimmed_entries_counts_them_read() {
+        let one = facts(1, 2, Some(at(2, 1)), at(2, 1), at(0, 0));
+        assert_eq!(one.read_on(Some(0), at(0, 0), at(2, 1)), Some(2));
+        let many = facts(1, 14, Some(at(6, 4)), at(6, 4), at(2, 2));
+        assert_eq!(many.read_on(Some(10), at(6, 3), at(6, 4)), Some(14));
+        // What it has still to read is told by what it is said to have read.
+        let trimmed = facts(1, 21, Some(at(10, 0)), at(10, 0), at(6, 0));
+        assert_eq!(trimmed.lag(Some(15), at(9, 2)), Some(6));
+    }
+
+    #[test]
+    fn a_known_count_goes_on_behind_what_was_deleted() {
+        let stream = facts(3, 5, Some(at(1, 0)), at(5, 0), at(2, 0));
+        assert_eq!(stream.read_on(Some(3), at(3, 0), at(4, 0)), Some(4));
+        assert_eq!(stream.lag(Some(3), at(3, 0)), Some(2));
+        // Before it nobody knows, until the last one is reached.
+        assert_eq!(stream.read_on(Some(1), at(1, 0), at(3, 0)), None);
+        assert_eq!(stream.lag(Some(1), at(1, 0)), None);
+        assert_eq!(stream.read_on(None, at(3, 0), at(5, 0)), Some(5));
+    }
+
+    #[test]
+    fn a_stream_that_was_never_given_anything_tells_nothing() {
+        let empty = facts(0, 0, None, at(0, 0), at(0, 0));
+        assert_eq!((empty.lag(None, at(0, 0)), empty.lag(Some(7), at(9, 9))), (Some(0), Some(0)));
+        let emptied = facts(0, 3, None, at(3, 0), at(3, 0));
+        assert_eq!((emptied.lag(None, at(1, 0)), emptied.lag(None, at(4, 0))), (Some(0), None));
     }
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use naven_api::{Backoff, LeaseSeconds, QueueId};
 
 mod group_name;
-pub use group_name::{group_name, group_queue_name};
+pub use group_name::{group_name, group_queue_name, stream_and_group};
 
 /// A queue, by id or by its unique name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

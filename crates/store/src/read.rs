@@ -15,12 +15,14 @@ use crate::txn::{Body, OperationView, Place, PurgeFilter, StreamRef};
 mod dead;
 mod events;
 mod holders;
+mod pending;
 mod readers;
 pub use dead::{DeadFilter, DeadGroup, DeadGroups, DeadRead, Matched};
 pub(crate) use dead::{Grouping, SCANS_MAX};
 pub use events::{EventFilter, EventPage, EventRead, Looked, ScanBound, Wanted};
 pub(crate) use holders::Holding;
 pub use holders::{Holder, HolderKind, Holders};
+pub(crate) use pending::FULL_ROWS_MAX;
 pub use readers::{
     ConsumerView, FullConsumer, FullGroup, FullStream, PENDING_HTTP, PENDING_NOBODY, PendingRead,
     PendingSummary, PendingView, StreamDetail,

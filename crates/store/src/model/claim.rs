@@ -66,6 +66,14 @@ impl World {
     }
 
     fn take(&mut self, queue: usize, at: usize, step: &Step, now: Now) {
+        let event = &self.events[at];
+        if event.in_stream
+            && event.is_unread(queue)
+            && self.queues[queue].entries_read.is_some()
+            && let Some((_, place)) = event.placed
+        {
+            self.note_read(queue, &self.facts(event.stream), place);
+        }
         let (event, row) = (&mut self.events[at], &mut self.queues[queue]);
         let fresh = row.fresh(event);
         let policy = row.policy(event);

@@ -189,7 +189,7 @@ impl World {
         }
         passed.into_iter().for_each(|event| self.release(event));
         self.new_round(at);
-        self.queues[at].last_taken = last_taken;
+        (self.queues[at].last_taken, self.queues[at].entries_read) = (last_taken, None);
         self.streams[stream].version += 1;
         Ok(at)
     }

@@ -13,6 +13,7 @@ mod engine;
 mod event;
 mod events;
 mod group;
+mod group_reads;
 mod keep;
 mod keys;
 mod leave;

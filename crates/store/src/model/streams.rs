@@ -7,6 +7,7 @@ use naven_core::{Now, View};
 
 use super::event::Event;
 use super::world::World;
+use crate::lag::Facts;
 use crate::queue::group_name;
 use crate::read::{EntryView, GroupView, Page, StreamView};
 use crate::txn::Place;
@@ -64,6 +65,25 @@ impl World {
         Page::Entries(found, more)
     }
 
+    /// What is known of a stream to those who tell how far its readers have come.
+    pub(super) fn facts(&self, stream: usize) -> Facts {
+        let (of, entries) = (&self.streams[stream], self.entries_of(stream));
+        Facts {
+            length: entries.len() as u64,
+            added: of.added_told,
+            first: entries.first().and_then(|&at| self.events[at].placed).map(|(_, place)| place),
+            last: of.last_place,
+            max_deleted: of.max_deleted,
+        }
+    }
+
+    /// A queue was handed out the entry at this place, which is behind what it was handed out before.
+    pub(super) fn note_read(&mut self, queue: usize, facts: &Facts, place: Place) {
+        let row = &mut self.queues[queue];
+        row.entries_read = facts.read_on(row.entries_read, row.last_taken, place);
+        row.last_taken = row.last_taken.max(place);
+    }
+
     pub(super) fn group_view(&self, queue: usize, now: Now) -> GroupView {
         let is_pending = |event: &&Event| event.live(queue).is_some_and(|live| !live.is_over());
         let mut pending: Vec<&Event> = self.events.iter().filter(is_pending).collect();
@@ -76,6 +96,7 @@ impl World {
             u64::from(self.events.iter().any(|event| stands(&event)))
         };
         let others = is(&[View::Leased]) + is(&[View::Ready, View::Retrying]);
+        let row = &self.queues[queue];
         GroupView {
             queue: self.queue_view(queue, now),
             last_delivered: self.queues[queue].last_taken,
@@ -85,8 +106,8 @@ impl World {
             trimmed_unread: self.queues[queue].trimmed_unread,
             name: group_name(&self.queues[queue].name),
             consumers: self.queues[queue].consumers.len() as u64 + others,
-            entries_read: None,
-            entries_lag: None,
+            entries_read: row.entries_read,
+            entries_lag: self.facts(row.stream).lag(row.entries_read, row.last_taken),
         }
     }
 }

@@ -56,7 +56,8 @@ impl World {
                 let stream = self.open_stream(stream)?;
                 Ok(self.entries(stream, (*start, *end), *reverse, (*limit as usize, *payload)))
             }
-            Read::StreamDetail { .. } | Read::Consumers(_) => Err(OpError::Unsupported),
+            Read::Consumers(queue) => Ok(Page::Consumers(self.consumers(self.open(queue)?, now))),
+            Read::StreamDetail { .. } => Err(OpError::Unsupported),
             Read::Pending(_) | Read::PendingSummary(_) => Err(OpError::Unsupported),
             Read::Groups(stream) => {
                 let readers = self.readers(self.open_stream(stream)?);

@@ -16,12 +16,15 @@ pub fn group_queue_name(stream: &[u8], group: &[u8]) -> String {
     name
 }
 
+/// The stream's name and the queue's among those of the stream, where `name` is made of them.
+pub fn stream_and_group(name: &str) -> Option<(Bytes, Bytes)> {
+    let (stream, group) = name.split_once('/')?;
+    Some((decode(stream.as_bytes()).into(), decode(group.as_bytes()).into()))
+}
+
 /// The name among the queues of its stream of the queue that is called `name` among all.
 pub fn group_name(name: &str) -> Bytes {
-    match name.split_once('/') {
-        Some((_, group)) => decode(group.as_bytes()).into(),
-        None => Bytes::copy_from_slice(name.as_bytes()),
-    }
+    stream_and_group(name).map_or_else(|| Bytes::copy_from_slice(name.as_bytes()), |(_, group)| group)
 }
 
 fn encode(out: &mut String, bytes: &[u8]) {
@@ -60,7 +63,9 @@ mod tests {
         ] {
             assert_eq!(group_queue_name(stream, group), name);
             assert_eq!(group_name(name), group);
+            let parts = stream_and_group(name).expect("it has a slash");
+            assert_eq!((&parts.0[..], &parts.1[..]), (stream, group));
         }
-        assert_eq!(group_name("mail"), "mail");
+        assert_eq!((group_name("mail"), stream_and_group("mail")), (Bytes::from_static(b"mail"), None));
     }
 }

@@ -59,6 +59,7 @@ impl Known {
         all.push(Read::Queues { name_prefix: String::new(), cursor: None, limit: 2 });
         all.extend(queues.clone().map(Read::Queue));
         all.extend(queues.clone().map(Read::Holders));
+        all.extend(queues.clone().map(Read::Consumers));
         all.extend(queues.clone().map(letters));
         all.extend(queues.flat_map(event_looks::all_of));
         all.push(Read::Streams { name_prefix: Bytes::new(), cursor: None, limit: 2 });

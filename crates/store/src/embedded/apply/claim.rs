@@ -213,6 +213,10 @@ impl<T: Tables> Context<'_, T> {
             Origin::Stream => {
                 progress.cursor = n.0;
                 progress.read += 1;
+                // Where nobody has asked for it, it is not worth the look.
+                if progress.entries_read.is_some() {
+                    self.note_read(progress, &self.facts(queue.stream), pick.placed.place);
+                }
                 progress.last = progress.last.max(pick.placed.place);
             }
         }

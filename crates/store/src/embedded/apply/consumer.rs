@@ -220,7 +220,7 @@ impl<T: Tables> Context<'_, T> {
         first
     }
 
-    fn consumer(&self, no: QueueNo, number: ConsumerNo) -> ConsumerRow {
+    pub(super) fn consumer(&self, no: QueueNo, number: ConsumerNo) -> ConsumerRow {
         let key = consumer::consumer(no, number);
         let row = self.tables.get(Table::Consumer, &key).and_then(ConsumerRow::decode);
         row.unwrap_or_else(|| self.tables.miss(Table::Consumer, &key))

@@ -61,7 +61,8 @@ impl<T: Tables> Context<'_, T> {
                 let order = if *reverse { Order::Falling } else { Order::Rising };
                 Ok(self.entries(no, (*start, *end), order, (*limit as usize, *payload)))
             }
-            Read::StreamDetail { .. } | Read::Consumers(_) => Err(OpError::Unsupported),
+            Read::Consumers(queue) => Ok(Page::Consumers(self.consumers(queue)?)),
+            Read::StreamDetail { .. } => Err(OpError::Unsupported),
             Read::Pending(_) | Read::PendingSummary(_) => Err(OpError::Unsupported),
             Read::Groups(stream) => {
                 let (no, _) = self.open_stream(stream)?;

@@ -34,7 +34,7 @@ impl<T: Tables> Context<'_, T> {
             self.tables.delete(Table::Aside, &key::counted(no.0, n.0));
         }
         (progress.cursor, progress.read, progress.aside) = (start.first - 1, start.read, 0);
-        progress.last = start.last;
+        (progress.last, progress.entries_read) = (start.last, None);
         self.put_progress(no, &progress);
         row.round = row.round.saturating_add(1);
         row.fence = progress.fence;

@@ -11,8 +11,10 @@ use naven_core::{State, View};
 use super::context::{Context, READABLE, event_id};
 use crate::embedded::rows::delivery;
 use crate::embedded::rows::key::{self, EntryNo, QueueNo, StreamNo};
+use crate::embedded::rows::queue::Progress;
 use crate::embedded::rows::stream::{EntryRow, StreamRow};
 use crate::embedded::tables::{Order, Table, Tables};
+use crate::lag::Facts;
 use crate::queue::group_name;
 use crate::read::{Counts, Cursor, EntryView, GroupView, Page, SCANS_MAX, StreamView};
 use crate::reply::{OpError, Refused};
@@ -103,9 +105,28 @@ impl<T: Tables> Context<'_, T> {
         }
     }
 
+    /// What is known of a stream to those who tell how far its readers have come.
+    pub(super) fn facts(&self, stream: StreamNo) -> Facts {
+        let head = self.head(stream);
+        Facts {
+            length: head.length,
+            added: head.added_told,
+            first: self.next_entry(stream, 0).map(|(_, entry)| entry.place),
+            last: head.last,
+            max_deleted: head.max_deleted,
+        }
+    }
+
+    /// A queue was handed out the entry at this place, which is behind what it was handed out before: how many
+    /// it has read, and where it stands.
+    pub(super) fn note_read(&self, progress: &mut Progress, facts: &Facts, place: Place) {
+        progress.entries_read = facts.read_on(progress.entries_read, progress.last, place);
+        progress.last = progress.last.max(place);
+    }
+
     /// The open queues of a stream.
     pub(super) fn groups(&self, stream: StreamNo) -> Vec<GroupView> {
-        let added = self.head(stream).added;
+        let (added, facts) = (self.head(stream).added, self.facts(stream));
         let group = |no: QueueNo| {
             let row = self.queue(no)?;
             let progress = self.progress(no);
@@ -119,8 +140,8 @@ impl<T: Tables> Context<'_, T> {
                 trimmed_unread: progress.trimmed_unread,
                 name: group_name(&row.name),
                 consumers: self.count_consumers(no) + others(&progress.counts),
-                entries_read: None,
-                entries_lag: None,
+                entries_read: progress.entries_read,
+                entries_lag: facts.lag(progress.entries_read, progress.last),
             })
         };
         self.open_members(stream).into_iter().filter_map(group).collect()

@@ -100,8 +100,11 @@ fn put_reply(enc: &mut Enc, reply: &OpReply) {
             enc.u8(5).u64(*count);
         }
         OpReply::Operation(view) => put_operation(enc.u8(7), view),
+        OpReply::Made(is_new) => {
+            enc.u8(8).flag(*is_new);
+        }
         // Claims are kept as holds, reads are never kept, and readers have no idempotency keys.
-        OpReply::Read(_) | OpReply::Transferred(_) | OpReply::Fates(_) | OpReply::Made(_) => {
+        OpReply::Read(_) | OpReply::Transferred(_) | OpReply::Fates(_) => {
             enc.u8(6);
         }
         OpReply::Done | OpReply::Claimed(_) | OpReply::Page(_) | OpReply::Replayed(_) => {
@@ -119,6 +122,7 @@ fn get_reply(kind: u8, dec: &mut Dec) -> Option<OpReply> {
         5 => OpReply::Removed(dec.u64()?),
         6 => OpReply::Done,
         7 => OpReply::Operation(Box::new(get_operation(dec)?)),
+        8 => OpReply::Made(dec.flag()?),
         _ => return None,
     })
 }
