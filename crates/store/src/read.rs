@@ -22,7 +22,7 @@ pub(crate) use dead::{Grouping, SCANS_MAX};
 pub use events::{EventFilter, EventPage, EventRead, Looked, ScanBound, Wanted};
 pub(crate) use holders::Holding;
 pub use holders::{Holder, HolderKind, Holders};
-pub(crate) use pending::FULL_ROWS_MAX;
+pub(crate) use pending::{FULL_ROWS_MAX, idle_ms};
 pub use readers::{
     ConsumerView, FullConsumer, FullGroup, FullStream, PENDING_HTTP, PENDING_NOBODY, PendingRead,
     PendingSummary, PendingView, StreamDetail,

@@ -65,7 +65,7 @@ impl World {
         Ok(OpReply::Claimed(claimed))
     }
 
-    fn take(&mut self, queue: usize, at: usize, step: &Step, now: Now) {
+    pub(super) fn take(&mut self, queue: usize, at: usize, step: &Step, now: Now) {
         let event = &self.events[at];
         if event.in_stream
             && event.is_unread(queue)
@@ -117,7 +117,7 @@ impl World {
     }
 
     /// How long until something may be claimable: what waits in the whole stream counts.
-    fn due_in(&self, queue: usize, now: Now) -> Option<Duration> {
+    pub(super) fn due_in(&self, queue: usize, now: Now) -> Option<Duration> {
         let stream = self.queues[queue].stream;
         let waits = self.events.iter().filter(|event| event.stream == stream).filter_map(|event| {
             let wall = |due: naven_api::Timestamp| due.as_ms() - now.wall.as_ms();

@@ -16,7 +16,7 @@ use crate::feed::{Changes, Feed};
 use crate::read::{Page, Read};
 use crate::reply::{OpError, TxnReply};
 use crate::token::TokenKey;
-use crate::txn::{GroupOp, Op, OpKind, OperationOp, Settle, SettleStep, Txn};
+use crate::txn::{GroupOp, Op, OpKind, OperationOp, ReaderOp, Settle, SettleStep, Txn};
 
 /// Hints that a slow receiver may be behind before it is told that it missed some.
 const HINTS_KEPT: usize = 1_024;
@@ -60,6 +60,7 @@ impl Model {
         match &op.kind {
             OpKind::Group(GroupOp::Create { .. } | GroupOp::CreateGroup { .. })
             | OpKind::Operation(OperationOp::Start { .. }) => self.random.draw_u128(),
+            OpKind::Reader(ReaderOp::Nack(_)) => self.random.draw_u32().into(),
             OpKind::Settle(Settle { step: SettleStep::Fail { .. }, .. }) => self.random.draw_u32().into(),
             _ => 0,
         }

@@ -20,12 +20,15 @@ mod leave;
 mod move_dead;
 mod once;
 mod operation;
+mod pending;
 mod publish;
 mod purging;
+mod reader;
 mod reschedule;
 mod set_place;
 mod settle;
 mod streams;
+mod transfer;
 mod views;
 mod world;
 

@@ -58,7 +58,8 @@ impl World {
             }
             Read::Consumers(queue) => Ok(Page::Consumers(self.consumers(self.open(queue)?, now))),
             Read::StreamDetail { .. } => Err(OpError::Unsupported),
-            Read::Pending(_) | Read::PendingSummary(_) => Err(OpError::Unsupported),
+            Read::Pending(read) => Ok(self.pending_page(self.open(&read.queue)?, read, now)),
+            Read::PendingSummary(queue) => Ok(self.pending_summary(self.open(queue)?, now)),
             Read::Groups(stream) => {
                 let readers = self.readers(self.open_stream(stream)?);
                 Ok(Page::Groups(readers.into_iter().map(|queue| self.group_view(queue, now)).collect()))

@@ -84,7 +84,8 @@ impl World {
             OpKind::Operation(op) => self.operate(op, draw, now),
             OpKind::Trim(trim) => self.trim(trim, now),
             OpKind::DeleteEntries(delete) => self.delete_entries(delete, now),
-            OpKind::SetId(_) | OpKind::Rename(_) | OpKind::Reader(_) => Err(OpError::Unsupported),
+            OpKind::Reader(op) => self.reader(op, draw as u32, now),
+            OpKind::SetId(_) | OpKind::Rename(_) => Err(OpError::Unsupported),
         }
     }
 

@@ -36,6 +36,11 @@ impl PendingView {
     }
 }
 
+/// For how long nothing was heard of it, in ms.
+pub(crate) fn idle_ms(delivery: &Delivery, now: Now) -> u64 {
+    quiet(delivery, now).1
+}
+
 /// Since when nothing was heard of it, and for how long, in ms: since a consumer was handed it, since the last
 /// word of a lease's holder, or since it became due again.
 fn quiet(delivery: &Delivery, now: Now) -> (Timestamp, u64) {

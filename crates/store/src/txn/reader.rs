@@ -5,6 +5,7 @@
 
 use bytes::Bytes;
 use naven_api::{ErrorText, Timestamp};
+pub use naven_core::GivingUp;
 
 use super::{Place, References};
 use crate::queue::QueueRef;
@@ -76,17 +77,6 @@ pub struct NackEntries {
     pub error: Option<ErrorText>,
     /// Redis' delivery counter is set to this.
     pub redis_count: Option<u64>,
-}
-
-/// How a consumer gives up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GivingUp {
-    /// No attempt is counted (`SILENT`).
-    Release,
-    /// A failed attempt (`FAIL`).
-    Fail,
-    /// Failed for good: a dead letter (`FATAL`).
-    Fatal,
 }
 
 /// Take over named entries from another consumer.

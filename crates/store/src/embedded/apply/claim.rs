@@ -29,15 +29,15 @@ pub(super) enum Taker<'a> {
 }
 
 /// The next event of a queue.
-struct Pick {
-    placed: Placed,
-    arrival: Arrival,
-    row: BodyRow,
-    from: Origin,
+pub(super) struct Pick {
+    pub(super) placed: Placed,
+    pub(super) arrival: Arrival,
+    pub(super) row: BodyRow,
+    pub(super) from: Origin,
 }
 
 /// Where a queue finds an event that it may hand out.
-enum Origin {
+pub(super) enum Origin {
     /// Among the deliveries that are ready again.
     Again(Box<Delivery>),
     /// In its own lane.
@@ -115,7 +115,7 @@ impl<T: Tables> Context<'_, T> {
     }
 
     /// Why an event is handed out to nobody, where it is not.
-    fn of_no_use(&self, row: &BodyRow) -> Option<DeadReason> {
+    pub(super) fn of_no_use(&self, row: &BodyRow) -> Option<DeadReason> {
         if row.damaged {
             return Some(DeadReason::Damaged);
         }
@@ -189,7 +189,7 @@ impl<T: Tables> Context<'_, T> {
     }
 
     /// Applies `step` to what was picked, and moves the queue past it.
-    fn take(
+    pub(super) fn take(
         &mut self,
         no: QueueNo,
         queue: &QueueRow,

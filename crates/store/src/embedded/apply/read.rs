@@ -63,7 +63,8 @@ impl<T: Tables> Context<'_, T> {
             }
             Read::Consumers(queue) => Ok(Page::Consumers(self.consumers(queue)?)),
             Read::StreamDetail { .. } => Err(OpError::Unsupported),
-            Read::Pending(_) | Read::PendingSummary(_) => Err(OpError::Unsupported),
+            Read::Pending(read) => self.pending(read),
+            Read::PendingSummary(queue) => self.pending_summary(queue),
             Read::Groups(stream) => {
                 let (no, _) = self.open_stream(stream)?;
                 Ok(Page::Groups(self.groups(no)))

@@ -135,7 +135,8 @@ impl<T: Tables> Context<'_, T> {
             Command::RunNow { event, queue } => self.run_now(*event, queue.as_ref()),
             Command::Trim(trim) => self.trim(trim),
             Command::DeleteEntries(delete) => self.delete_entries(delete),
-            Command::SetId(_) | Command::Rename(_) | Command::Reader(..) => Err(OpError::Unsupported),
+            Command::Reader(op, draw) => self.reader(op, *draw),
+            Command::SetId(_) | Command::Rename(_) => Err(OpError::Unsupported),
             Command::CreateGroup { id, stream, group, make_stream, start, entries_read } => {
                 self.create_group(*id, (stream, group), *make_stream, (*start, *entries_read))
             }
