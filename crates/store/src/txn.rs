@@ -251,10 +251,6 @@ pub enum DedupeSpace {
 pub enum ClaimHold {
     /// An HTTP lease of this length, or of the queue's default.
     Lease(Option<LeaseSeconds>),
-    /// A Redis consumer of this name.
-    Consumer(Bytes),
-    /// Done at delivery, for the Redis consumer of this name.
-    NoAck(Bytes),
 }
 
 /// Take due events, earliest due first.

@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use naven_store::Engine;
 use naven_store::queue::QueueRef;
-use naven_store::txn::{Claim, ClaimHold, OpKind, Txn};
+use naven_store::txn::{GroupFrom, OpKind, ReadGroup, ReaderOp, Txn};
 use serde_json::{Value, json};
 
 use crate::Factory;
@@ -26,6 +26,18 @@ fn one(list: &Value, name: Value) -> Value {
     items.iter().find(|item| item["consumerId"] == name).cloned().unwrap_or(Value::Null)
 }
 
+/// A Redis consumer of this name reads one entry.
+pub(crate) fn read_one(queue: &str, consumer: &'static [u8]) -> OpKind {
+    OpKind::Reader(ReaderOp::Read(ReadGroup {
+        consumer: Bytes::from_static(consumer),
+        count: Some(1),
+        max_bytes: u64::MAX,
+        no_ack: false,
+        idle_ms: None,
+        from: vec![GroupFrom { queue: QueueRef::Name(queue.to_owned()), after: None }],
+    }))
+}
+
 pub(crate) async fn those_who_hold_and_wait_are_listed(factory: Factory) {
     let server = TestServer::start(factory).await;
     server.queue("q", json!({})).await;
@@ -40,10 +52,7 @@ pub(crate) async fn those_who_hold_and_wait_are_listed(factory: Factory) {
     let later = naven_store::Clock::wall(&*server.clock).to_string();
     claim(&server, json!({ "consumerId": "w1", "leaseSeconds": 900, "waitSeconds": 0 }), &long).await;
     claim(&server, json!({ "leaseSeconds": 900, "waitSeconds": 0 }), "anybody/1").await;
-    let hold = ClaimHold::Consumer(Bytes::from_static(b"r\xff1"));
-    let queue = QueueRef::Name("q".to_owned());
-    let of_redis = Claim { queue, hold, max: 1, max_bytes: usize::MAX, consumer: None };
-    server.engine.submit(vec![Txn::one(OpKind::Claim(of_redis))]).await;
+    server.engine.submit(vec![Txn::one(read_one("q", b"r\xff1"))]).await;
     let mut waiting = server.connect().await;
     let body = json!({ "consumerId": "w2", "waitSeconds": 30 }).to_string();
     let path = "/v1/event-queues/q/claim";
@@ -107,10 +116,7 @@ pub(crate) async fn a_redis_consumer_is_forgotten_with_what_it_holds(factory: Fa
     server.queue("q", json!({ "stream": "s" })).await;
     let event = server.publish("q", 1).await;
     server.publish("q", 2).await;
-    let hold = ClaimHold::Consumer(Bytes::from_static(b"r/1"));
-    let queue = QueueRef::Name("q".to_owned());
-    let of_redis = Claim { queue, hold, max: 1, max_bytes: usize::MAX, consumer: None };
-    server.engine.submit(vec![Txn::one(OpKind::Claim(of_redis))]).await;
+    server.engine.submit(vec![Txn::one(read_one("q", b"r/1"))]).await;
     let group = "/v1/streams/s/groups/q/consumers";
     let list = server.get(group).await.data();
     assert_eq!(list, server.get(CONSUMERS).await.data(), "one list under two paths");

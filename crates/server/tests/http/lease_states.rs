@@ -5,11 +5,10 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use naven_api::{EventId, QueueId};
 use naven_store::queue::QueueRef;
 use naven_store::reply::{OpError, OpReply};
-use naven_store::txn::{Claim, ClaimHold, OpKind, Proof, Settle, SettleStep, Txn};
+use naven_store::txn::{OpKind, Proof, Settle, SettleStep, Txn};
 use naven_store::{Clock, Engine};
 use serde_json::{Value, json};
 
@@ -255,13 +254,9 @@ impl World {
                 self.ask(OpKind::Settle(Settle { event, proof, step: SettleStep::GiveBack })).await;
             }
             State::HeldByRedis | State::DoneByRedis => {
-                let hold = ClaimHold::Consumer(Bytes::from_static(b"reader"));
-                let claim =
-                    Claim { queue: named.clone(), hold, max: 1, max_bytes: usize::MAX, consumer: None };
-                let OpReply::Claimed(claimed) = self.ask(OpKind::Claim(claim)).await else {
-                    panic!("not a claim's reply");
-                };
-                assert_eq!(claimed.leases.iter().map(|grant| grant.event).collect::<Vec<_>>(), [event]);
+                let read = super::consumers::read_one(taken.queue, b"reader");
+                let OpReply::Read(reads) = self.ask(read).await else { panic!("not a read's reply") };
+                assert_eq!(reads[0].entries.iter().map(|one| one.event).collect::<Vec<_>>(), [event]);
                 assert_eq!(self.server.event(&taken.id).await["state"], "held");
                 if state == State::DoneByRedis {
                     let proof = Proof::Group { queue: named };

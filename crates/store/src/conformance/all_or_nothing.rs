@@ -124,9 +124,6 @@ pub fn a_transaction_without_ops_is_answered(bench: &Bench) {
 pub fn what_this_engine_does_not_have_yet_it_says(bench: &Bench) {
     bench.queue("mail");
     let stream = crate::txn::StreamRef(bytes::Bytes::from_static(b"mail"));
-    let hold = crate::txn::ClaimHold::NoAck(bytes::Bytes::from_static(b"c"));
-    let redis = crate::txn::Claim { hold, ..claim("mail", 1, 30) };
-    assert_eq!(bench.ask(OpKind::Claim(redis)), Err(OpError::Unsupported));
     let txn = Txn { watch: vec![(stream, 1)], ..Txn::one(append("mail", "1", Due::Now)) };
     assert_eq!(bench.submit(txn), [Err(OpError::Unsupported)]);
     assert_eq!(bench.view("mail").counts.unfinished(), 0, "and does nothing instead");

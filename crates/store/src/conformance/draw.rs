@@ -7,7 +7,7 @@ use naven_api::{Backoff, ErrorText};
 
 use super::random::SeededRandom;
 use super::script::{Ask, FromAsk, LINES_MAX, Line, Look, Pick, ProofAsk, To, When};
-use super::{dead_asks, entry_asks, event_looks, group_asks};
+use super::{dead_asks, entry_asks, event_looks, group_asks, reader_asks};
 use crate::key::KeyCondition;
 use crate::queue::{QueueChanges, QueueSettings, Retention, StreamChanges};
 use crate::txn::SettleStep;
@@ -110,13 +110,9 @@ impl Drawing {
             0..5 => self.create(self.random.below(4) as usize, self.reading()),
             5..9 if self.shares && self.random.once_in(2) => Ask::Entry(entry_asks::ask(&self.random)),
             5..30 => self.publish(),
-            30..36 => Ask::ClaimAs {
-                queue: pick(),
-                consumer: self.random.below(3) as u8,
-                max: self.random.one_of(&[1, 1, 2, 5]),
-            },
-            36 if self.random.once_in(2) => Ask::DeleteConsumer(pick(), self.random.below(3) as u8),
-            36..53 => Ask::Claim {
+            30..39 => Ask::Reader(reader_asks::ask(&self.random)),
+            39 if self.random.once_in(2) => Ask::DeleteConsumer(pick(), self.random.below(3) as u8),
+            39..53 => Ask::Claim {
                 queue: pick(),
                 max: self.random.one_of(&[1, 1, 2, 5, 100]),
                 seconds: self.random.one_of(&[None, Some(1), Some(2), Some(5), Some(3_600)]),
@@ -314,7 +310,7 @@ impl Drawing {
             3 => Look::Events(event_looks::look(&self.random)),
             4..6 => Look::Queues(self.random.below(3) as usize, limit),
             6..9 => Look::Event(pick, self.random.once_in(2)),
-            9 => Look::Events(event_looks::look(&self.random)),
+            9 => Look::Pending(reader_asks::look(&self.random)),
             10..12 => Look::DeadLetters(pick, limit),
             12 => Look::Dead(dead_asks::look(&self.random)),
             13 => self.look_at_streams(limit),

@@ -10,7 +10,7 @@ use super::bench::{Bench, append, beat, create, delete, fail_in, fatal, named, r
 use crate::queue::QueueSettings;
 use crate::read::{Cursor, EventFilter, EventPage, EventRead, EventView, Page, Read, ScanBound, Wanted};
 use crate::reply::{OpError, OpReply, Refused};
-use crate::txn::{AdminOp, Claim, ClaimHold, Due, GroupOp, OpKind, SettleStep, StreamRef, Target};
+use crate::txn::{AdminOp, Due, GroupOp, OpKind, SettleStep, StreamRef, Target};
 
 /// Everything of `mail`, in one page.
 fn all() -> EventRead {
@@ -79,9 +79,7 @@ pub fn events_are_listed_whatever_became_of_them(bench: &Bench) {
     let retrying = bench.publish("mail", 3);
     bench.must(&bench.claim("mail"), fail_in("later", 60));
     let held = bench.publish("mail", 4);
-    let hold = ClaimHold::Consumer(bytes::Bytes::from_static(b"c"));
-    let taking = Claim { queue: named("mail"), hold, max: 1, max_bytes: usize::MAX, consumer: None };
-    assert_eq!(bench.claimed(taking).leases.len(), 1);
+    assert_eq!(super::consumers::read_as(bench, "mail", "c", 1).len(), 1);
     let leased = bench.publish("mail", 5);
     assert_eq!(bench.claim("mail").event, leased);
     let scheduled = bench.publish_due("mail", 6, Due::In(60.try_into().expect("a delay"))).id;

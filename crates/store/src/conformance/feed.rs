@@ -13,10 +13,7 @@ use super::bench::{
 };
 use crate::feed::{Change, ChangeKind, Changes, InQueues, Told};
 use crate::queue::{QueueSettings, StreamChanges};
-use crate::txn::{
-    AdminOp, Append, Claim, ClaimHold, Due, From, GroupOp, OpKind, Reading, SettleStep, StreamRef, Target,
-    Txn,
-};
+use crate::txn::{AdminOp, Append, Due, From, GroupOp, OpKind, Reading, SettleStep, StreamRef, Target, Txn};
 
 /// What was told and not heard yet; the listener must have kept up. None where the feed is over.
 pub(super) async fn told_so_far(feed: &mut Changes) -> Option<Vec<Change>> {
@@ -238,8 +235,7 @@ pub fn an_event_for_many_queues_is_told_once_for_all_of_them(bench: &Bench) {
     bench.ask(OpKind::Append(Append { to, ..to_all.clone() })).expect("the stream is there");
     bench.ask(OpKind::Append(to_all)).expect("the queue is there");
     bench.claim("two");
-    let name = Bytes::from_static(b"c1");
-    bench.claimed(Claim { hold: ClaimHold::Consumer(name), ..super::bench::claim("one", 1, 30) });
+    assert_eq!(super::consumers::read_as(bench, "one", "c1", 1).len(), 1);
     let changes = told(bench, &mut feed);
     let places: Vec<_> = changes.iter().map(|change| (change.kind, change.queues.as_slice())).collect();
     assert_eq!(

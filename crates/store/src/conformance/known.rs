@@ -63,6 +63,15 @@ impl Known {
                 self.events.push(view.id);
                 self.places.extend(view.place);
             }
+            [OpReply::Read(reads), _] => {
+                for (read, entry) in
+                    reads.iter().flat_map(|read| read.entries.iter().map(move |one| (read, one)))
+                {
+                    let (event, queue) = (entry.event, read.queue);
+                    self.holds.push(Hold { event, queue, round: 0, fence: 0, tokens: [None, None] });
+                    self.places.push(entry.place);
+                }
+            }
             [OpReply::Operation(view), _] => self.operations.push(view.id),
             [OpReply::Replayed(one), OpReply::Replayed(other)] => self.learn_success([one, other]),
             [OpReply::Claimed(one), OpReply::Claimed(other)] => {
@@ -125,13 +134,7 @@ impl Known {
                 max_bytes: *max_bytes,
                 consumer: if queue.is_multiple_of(2) { "w1".parse().ok() } else { None },
             }),
-            Ask::ClaimAs { queue, consumer, max } => OpKind::Claim(Claim {
-                queue: self.queue(*queue),
-                hold: ClaimHold::Consumer(consumer_name(*consumer)),
-                max: *max,
-                max_bytes: usize::MAX,
-                consumer: None,
-            }),
+            Ask::Reader(ask) => self.reader_op(ask, wall),
             Ask::Settle { hold, proof, step } => {
                 let hold = newest(self.holds.len(), *hold).map(|at| &self.holds[at]);
                 let event = hold.map_or(EventId::from_bits(1), |hold| hold.event);

@@ -58,6 +58,8 @@ pub mod pausing;
 #[allow(missing_docs)]
 pub mod purging;
 #[allow(missing_docs)]
+pub mod readers;
+#[allow(missing_docs)]
 pub mod reading;
 #[allow(missing_docs)]
 pub mod repeating;
@@ -88,6 +90,7 @@ pub mod event_looks;
 pub mod group_asks;
 mod known;
 pub mod play;
+pub mod reader_asks;
 pub mod script;
 pub mod streams;
 

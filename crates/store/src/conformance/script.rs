@@ -8,6 +8,7 @@ use super::dead_asks::{DeadAsk, DeadLook};
 use super::entry_asks::EntryAsk;
 use super::event_looks::EventLook;
 use super::group_asks::GroupAsk;
+use super::reader_asks::{PendingLook, ReaderAsk};
 use crate::key::KeyCondition;
 use crate::queue::{QueueChanges, QueueSettings, StreamChanges};
 use crate::txn::SettleStep;
@@ -82,15 +83,8 @@ pub enum Ask {
         /// At most so many bytes.
         max_bytes: usize,
     },
-    /// Take events as a Redis consumer.
-    ClaimAs {
-        /// From where.
-        queue: Pick,
-        /// The number of its name.
-        consumer: u8,
-        /// At most so many.
-        max: u32,
-    },
+    /// Something of entries by their places.
+    Reader(ReaderAsk),
     /// Delete a Redis consumer, by the number of its name.
     DeleteConsumer(Pick, u8),
     /// A holder's word.
@@ -248,6 +242,8 @@ pub enum Look {
     Dead(DeadLook),
     /// Events of a queue.
     Events(EventLook),
+    /// What is pending.
+    Pending(PendingLook),
     /// A list under a cursor that nobody gave out.
     BadCursor(Pick),
     /// Keys.

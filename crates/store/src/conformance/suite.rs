@@ -99,6 +99,25 @@ macro_rules! conformance {
                 groups_show_how_far_each_queue_is
                 streams_are_listed_newest_first_by_prefix
             }
+            readers {
+                new_entries_come_once_in_the_order_of_places
+                one_queue_that_is_missing_leaves_all_unread
+                a_read_without_ack_leaves_nothing_pending
+                a_read_keeps_to_its_bytes_and_a_pause_holds_it_up
+                a_consumer_reads_again_what_it_holds
+                acks_are_answered_one_by_one
+                what_is_given_up_waits_fails_or_dies
+                named_entries_go_over_when_they_were_idle
+                a_live_lease_is_passed_over_and_an_unowned_entry_taken
+                force_makes_pending_what_nobody_has
+                what_force_made_pending_comes_to_readers_again
+                a_read_without_ack_leaves_what_is_pending_where_it_is
+                a_transfer_may_send_the_queue_forwards_only
+                a_scan_goes_on_where_it_ended
+                a_scan_looks_at_ten_times_what_it_takes
+                idle_entries_come_before_new_ones
+                what_is_pending_is_listed_by_whose_it_is
+            }
             groups {
                 a_group_begins_behind_any_place
                 a_group_s_name_is_taken_by_whatever_its_readers_would_find

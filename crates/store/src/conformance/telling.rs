@@ -13,9 +13,7 @@ use super::streams::{reset, retention, to_queue, to_stream};
 use crate::queue::Retention;
 use crate::read::DeliveryView;
 use crate::reply::{Grant, OpReply, Settled};
-use crate::txn::{
-    Append, Claim, ClaimHold, DedupeKey, DedupeSpace, From, OpKind, Proof, Settle, SettleStep, Txn,
-};
+use crate::txn::{Append, DedupeKey, DedupeSpace, From, OpKind, Proof, Settle, SettleStep, Txn};
 
 /// A trace; another one for each number.
 pub fn trace(number: Option<u32>) -> TraceContext {
@@ -165,9 +163,7 @@ pub fn a_reset_begins_without_a_result(bench: &Bench) {
 pub fn a_reader_without_proof_leaves_no_result(bench: &Bench) {
     bench.queue("mail");
     let event = bench.publish("mail", 1);
-    let hold = ClaimHold::Consumer(Bytes::from_static(b"c1"));
-    let claim = Claim { hold, ..super::bench::claim("mail", 1, 30) };
-    bench.ask(OpKind::Claim(claim)).expect("the queue is there");
+    assert_eq!(super::consumers::read_as(bench, "mail", "c1", 1).len(), 1);
     let step = SettleStep::AckWith(result("1"));
     bench
         .ask(OpKind::Settle(Settle { event, proof: Proof::Group { queue: named("mail") }, step }))

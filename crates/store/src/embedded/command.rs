@@ -47,17 +47,6 @@ pub(crate) enum Command {
         /// Who claims.
         consumer: Option<ConsumerId>,
     },
-    /// Take due events for the Redis consumer of this name.
-    ClaimAs {
-        /// From where.
-        queue: QueueRef,
-        /// Its name.
-        name: Bytes,
-        /// Most events.
-        max: u32,
-        /// Most payload bytes.
-        max_bytes: u64,
-    },
     /// Delete the Redis consumer of this name.
     DeleteConsumer {
         /// Of which queue.
@@ -345,7 +334,7 @@ impl Command {
             Self::Append(_) | Self::Claim { .. } | Self::Settle { .. } | Self::Tend { .. } => true,
             Self::Create { .. } | Self::Patch { .. } | Self::Pause { .. } | Self::Resume { .. } => true,
             Self::Reset { .. } | Self::Delete { .. } | Self::DeleteStream { .. } | Self::Trim(_) => true,
-            Self::ClaimAs { .. } | Self::DeleteConsumer { .. } => true,
+            Self::DeleteConsumer { .. } => true,
             Self::SetId(_) | Self::Rename(_) | Self::Reader(..) | Self::CreateGroup { .. } => true,
             Self::SetPlace { .. } | Self::MakeConsumer { .. } => true,
             Self::DeleteEntries(_) | Self::Redrive { .. } | Self::Bury { .. } => true,

@@ -194,9 +194,6 @@ impl Preparer<'_> {
 fn claimed(claim: Claim) -> Command {
     let Claim { queue, hold, max, max_bytes, consumer } = claim;
     let max_bytes = max_bytes as u64;
-    match hold {
-        ClaimHold::Lease(hold) => Command::Claim { queue, hold, max, max_bytes, consumer },
-        ClaimHold::Consumer(name) => Command::ClaimAs { queue, name, max, max_bytes },
-        ClaimHold::NoAck(_) => Command::Refused(OpError::Unsupported),
-    }
+    let ClaimHold::Lease(hold) = hold;
+    Command::Claim { queue, hold, max, max_bytes, consumer }
 }

@@ -70,9 +70,6 @@ fn put_command(enc: &mut Enc, command: &Command) {
         | Command::CreateGroup { .. }
         | Command::SetPlace { .. }
         | Command::MakeConsumer { .. } => readers::put(enc, command),
-        Command::ClaimAs { queue, name, max, max_bytes } => {
-            put_named(enc.u8(18), queue, name).u32(*max).u64(*max_bytes);
-        }
         Command::Create { .. }
         | Command::Patch { .. }
         | Command::Pause { .. }
@@ -133,12 +130,6 @@ fn get_command(dec: &mut Dec) -> Option<Command> {
         },
         12 => Command::Tend { rows: dec.u64()? },
         17 => Command::Once { slot: get_slot(dec)?, command: Box::new(get_command(dec)?) },
-        18 => Command::ClaimAs {
-            queue: get_queue(dec)?,
-            name: dec.bytes()?,
-            max: dec.u32()?,
-            max_bytes: dec.u64()?,
-        },
         9 | 10 | 21..=23 | 30..=39 => operators::get(number, dec)?,
         24..=29 => readers::get(number, dec)?,
         40 => Command::Noted { note: get_note(dec)?, command: Box::new(get_command(dec)?) },

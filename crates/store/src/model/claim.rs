@@ -9,31 +9,21 @@ use naven_core::{DeadReason, Delivery, Hold, Now, State, Step};
 
 use super::event::{Stand, next_ready};
 use super::world::{Answer, World};
-use crate::reply::{Claimed, Grant, OpError, OpReply};
+use crate::reply::{Claimed, Grant, OpReply};
 use crate::token::{Held, Route};
 use crate::txn::{Claim, ClaimHold, Place};
 
 impl World {
     pub(super) fn claim(&mut self, claim: &Claim, now: Now) -> Answer {
-        if matches!(claim.hold, ClaimHold::NoAck(_)) {
-            return Err(OpError::Unsupported);
-        }
         let at = self.open(&claim.queue)?;
         let queue = &self.queues[at];
         let mut claimed = Claimed { queue: queue.id, leases: Vec::new(), due_in: None };
         if queue.paused.is_some() {
             return Ok(OpReply::Claimed(claimed));
         }
-        let named = |name: &bytes::Bytes| Some(String::from_utf8_lossy(name).into_owned());
-        let (hold, consumer) = match &claim.hold {
-            ClaimHold::Lease(seconds) => {
-                let hold = Hold::Lease(seconds.unwrap_or(queue.settings.default_lease));
-                (hold, claim.consumer.as_ref().map(ToString::to_string))
-            }
-            ClaimHold::Consumer(name) | ClaimHold::NoAck(name) => {
-                (Hold::Consumer(self.consumer_number(at, name)), named(name))
-            }
-        };
+        let ClaimHold::Lease(seconds) = &claim.hold;
+        let hold = Hold::Lease(seconds.unwrap_or(queue.settings.default_lease));
+        let consumer = claim.consumer.as_ref().map(ToString::to_string);
         let step = Step::Take { hold, consumer };
         self.place_due(self.queues[at].stream, now, PLACES_PER_OP_MAX);
         self.step_all(at, &Step::FallDue, now, CLAIM_EXPIRES_MAX);
@@ -53,9 +43,6 @@ impl World {
                 break;
             }
             self.take(at, next, &step, now);
-            if let ClaimHold::Consumer(name) = &claim.hold {
-                self.know_consumer(at, name, now);
-            }
             claimed.leases.push(self.grant(at, next, now));
         }
         if claimed.leases.is_empty() {

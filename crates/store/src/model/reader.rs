@@ -119,7 +119,8 @@ impl World {
         reading.take(self.held_entry(at));
         let (event, row) = (&self.events[at], &self.queues[queue]);
         let learnt = event.placed.filter(|_| event.in_stream && row.entries_read.is_none());
-        let learnt = learnt.and_then(|(_, place)| self.facts(event.stream).read_on(None, row.last_taken, place));
+        let learnt =
+            learnt.and_then(|(_, place)| self.facts(event.stream).read_on(None, row.last_taken, place));
         self.take(queue, at, &Step::Take { hold, consumer: Some(reading.shown()) }, now);
         self.queues[queue].entries_read = self.queues[queue].entries_read.or(learnt);
         if let Some(done) = self.events[at].live(queue).filter(|live| live.state == State::Done).cloned() {

@@ -25,6 +25,7 @@ impl Known {
             }
             Look::Dead(look) => self.dead_read(look, cursor),
             Look::Events(look) => self.event_read(look, cursor),
+            Look::Pending(look) => self.pending_read(look),
             Look::BadCursor(queue) => {
                 let cursor = Some(Cursor(vec![1, 2, 3]));
                 Read::DeadLetters { queue: self.queue(queue), cursor, limit: 5, payload: false }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use naven_api::limits::{CLAIM_EXPIRED_MAX, PLACES_PER_OP_MAX};
 use naven_api::{ConsumerId, LeaseSeconds};
-use naven_core::{ConsumerNo, DeadReason, Delivery, Hold, State, Step};
+use naven_core::{DeadReason, Delivery, Hold, State, Step};
 
 use super::context::{Context, READABLE, event_id};
 use crate::embedded::rows::body::{BodyRow, Placed};
@@ -19,14 +19,6 @@ use crate::queue::QueueRef;
 use crate::reply::{Claimed, Grant, OpError, OpReply};
 use crate::token::{Held, Route};
 use crate::txn::{Body, Form};
-
-/// Who takes events, and how it holds them.
-pub(super) enum Taker<'a> {
-    /// Under a lease of this length, or the queue's default; who, as it names itself.
-    Lease(Option<LeaseSeconds>, Option<&'a ConsumerId>),
-    /// The Redis consumer of this name, without an end.
-    Consumer(&'a Bytes),
-}
 
 /// The next event of a queue.
 pub(super) struct Pick {
@@ -50,7 +42,7 @@ impl<T: Tables> Context<'_, T> {
     pub(super) fn claim(
         &mut self,
         queue: &QueueRef,
-        taker: Taker<'_>,
+        (lease, consumer): (Option<LeaseSeconds>, Option<&ConsumerId>),
         (max, max_bytes): (u32, u64),
     ) -> Result<OpReply, OpError> {
         let (no, queue) = self.open_queue(queue)?;
@@ -62,7 +54,8 @@ impl<T: Tables> Context<'_, T> {
         let before = self.progress(no);
         let mut progress = before;
         self.move_due(no, &queue, &mut progress, u64::MAX);
-        let (step, mut newcomer) = self.step_of(no, &queue, &taker);
+        let hold = Hold::Lease(lease.unwrap_or(queue.settings.default_lease));
+        let step = Step::Take { hold, consumer: consumer.map(|consumer| consumer.as_str().to_owned()) };
         let (mut bytes, mut expired) = (0, 0);
         while claimed.leases.len() < max as usize && expired < CLAIM_EXPIRED_MAX {
             self.pass_aside(no, queue.stream, &mut progress);
@@ -76,9 +69,6 @@ impl<T: Tables> Context<'_, T> {
             if bytes > max_bytes && !claimed.leases.is_empty() {
                 break;
             }
-            if let Some((number, name)) = newcomer.take() {
-                self.make_consumer(no, number, name);
-            }
             let taken = self.take(no, &queue, &pick, &step, &mut progress);
             claimed.leases.push(self.grant(no, &queue, (pick.arrival, pick.row), &taken));
         }
@@ -90,28 +80,6 @@ impl<T: Tables> Context<'_, T> {
             claimed.due_in = ms.map(|ms| Duration::from_millis(ms.unsigned_abs()));
         }
         Ok(OpReply::Claimed(claimed))
-    }
-
-    /// The step that takes an event, and the consumer that is to be made once it takes one.
-    fn step_of<'a>(
-        &self,
-        no: QueueNo,
-        queue: &QueueRow,
-        taker: &Taker<'a>,
-    ) -> (Step, Option<(ConsumerNo, &'a Bytes)>) {
-        match taker {
-            Taker::Lease(hold, consumer) => {
-                let hold = Hold::Lease(hold.unwrap_or(queue.settings.default_lease));
-                (Step::Take { hold, consumer: consumer.map(|consumer| consumer.as_str().to_owned()) }, None)
-            }
-            Taker::Consumer(name) => {
-                let known = self.consumer_named(no, name);
-                let number = known.unwrap_or_else(|| self.next_consumer(no));
-                let shown = Some(String::from_utf8_lossy(name).into_owned());
-                let step = Step::Take { hold: Hold::Consumer(number), consumer: shown };
-                (step, known.is_none().then_some((number, *name)))
-            }
-        }
     }
 
     /// Why an event is handed out to nobody, where it is not.

@@ -16,10 +16,11 @@ use crate::embedded::tables::{Journaled, Order, RamTables, Table, Tables};
 use crate::embedded::verify::{link, row};
 use crate::queue::{QueueRef, QueueSettings, Retention, StreamChanges};
 use crate::read::DeadFilter;
-use crate::reply::{Grant, OpReply};
+use crate::reply::{Grant, OpReply, QueueRead};
 use crate::txn::{
-    Append, Body, Bulk, DedupeKey, DedupeSpace, Due, Form, From, IdempotencySlot, Keep, PurgeFilter, Reading,
-    StreamRef, Target, Trim, Trimming,
+    AckEntries, Append, Body, Bulk, DedupeKey, DedupeSpace, Due, Form, From, GivingUp, GroupFrom,
+    IdempotencySlot, Keep, NackEntries, Place, PurgeFilter, ReadGroup, ReaderOp, Reading, ScanTransfer,
+    StreamRef, Target, Transfer, Trim, Trimming,
 };
 
 const DAY_MS: i64 = 86_400_000;
@@ -32,6 +33,8 @@ struct Play {
     bits: u64,
     grants: Vec<Grant>,
     events: Vec<EventId>,
+    places: Vec<Place>,
+    held: Vec<(QueueId, Place)>,
     operations: Vec<OperationId>,
 }
 
@@ -103,17 +106,29 @@ impl Play {
     }
 
     fn settle(&mut self) -> Command {
+        if self.below(2) == 0
+            && let Some((queue, place)) = self.held.pop()
+        {
+            return self.unproven(QueueRef::Id(queue), vec![place]);
+        }
         let Some(grant) = self.grants.pop() else { return self.append() };
         let said = match self.below(5) {
             0..3 => Said::Ack(None),
             3 => Said::Fail(Failure::default()),
             _ => Said::Fatal(None),
         };
-        let claimant = match grant.lease_expires_at {
-            Some(_) => Claimant::Fence { queue: grant.queue, round: grant.round, fence: grant.fence },
-            None => Claimant::Group(QueueRef::Id(grant.queue)),
-        };
+        let claimant = Claimant::Fence { queue: grant.queue, round: grant.round, fence: grant.fence };
         Command::Settle { event: grant.event, claimant, said }
+    }
+
+    fn unproven(&mut self, queue: QueueRef, places: Vec<Place>) -> Command {
+        let op = if self.below(3) > 0 {
+            ReaderOp::Ack(AckEntries { queue, places, delete: None })
+        } else {
+            let how = [GivingUp::Release, GivingUp::Fail, GivingUp::Fatal][self.below(3) as usize];
+            ReaderOp::Nack(NackEntries { queue, places, how, delay_ms: None, error: None, redis_count: None })
+        };
+        Command::Reader(Box::new(op), 0)
     }
 
     fn command(&mut self) -> Command {
@@ -127,7 +142,7 @@ impl Play {
             14..18 => self.settle(),
             22 => {
                 let (queue, name) = (self.queue(), self.consumer());
-                Command::ClaimAs { queue, name, max: 1 + self.below(3) as u32, max_bytes: 1_000 }
+                self.reading(queue, name)
             }
             23 if self.below(3) == 0 => {
                 Command::DeleteConsumer { queue: self.queue(), name: self.consumer() }
@@ -150,6 +165,45 @@ impl Play {
             21 | 26..31 if !self.events.is_empty() => self.operator(),
             _ => Command::Tend { rows: 3 },
         }
+    }
+
+    /// What readers do, at most of the first entries of a stream.
+    fn reading(&mut self, queue: QueueRef, consumer: Bytes) -> Command {
+        let (count, start) = (1 + self.below(3), Place::default());
+        let op = match self.below(4) {
+            0 => ReaderOp::ScanTransfer(ScanTransfer {
+                queue,
+                consumer,
+                min_idle_ms: 0,
+                start,
+                count,
+                max_bytes: 1_000,
+                just_id: count == 1,
+            }),
+            1 if !self.places.is_empty() => {
+                let at = self.below(self.places.len() as u64) as usize;
+                ReaderOp::Transfer(Transfer {
+                    queue,
+                    consumer,
+                    min_idle_ms: 0,
+                    places: vec![self.places[at]],
+                    just_id: false,
+                    force: true,
+                    since: None,
+                    redis_count: None,
+                    last: (count == 3).then_some(self.places[at]),
+                })
+            }
+            _ => ReaderOp::Read(ReadGroup {
+                consumer,
+                count: Some(count),
+                max_bytes: 1_000,
+                no_ack: self.below(5) == 0,
+                idle_ms: (self.below(3) == 0).then_some(0),
+                from: vec![GroupFrom { queue, after: (self.below(4) == 0).then_some(start) }],
+            }),
+        };
+        Command::Reader(Box::new(op), 0)
     }
 
     fn operation(&mut self) -> Command {
@@ -192,7 +246,16 @@ impl Play {
         let applied = apply(&mut self.tables, &txn, self.now, None);
         match applied.replies.into_iter().next() {
             Some(Ok(OpReply::Claimed(claimed))) => self.grants.extend(claimed.leases),
-            Some(Ok(OpReply::Event(view))) => self.events.push(view.id),
+            Some(Ok(OpReply::Event(view))) => {
+                self.events.push(view.id);
+                self.places.extend(view.place);
+            }
+            Some(Ok(OpReply::Read(reads))) => {
+                let held = |read: &QueueRead| {
+                    read.entries.iter().map(|one| (read.queue, one.place)).collect::<Vec<_>>()
+                };
+                self.held.extend(reads.iter().flat_map(held));
+            }
             Some(Ok(OpReply::Operation(view))) => self.operations.push(view.id),
             _ => {}
         }
@@ -266,8 +329,16 @@ fn nothing_is_left_of_what_was_deleted_and_forgotten() {
     for seed in 0..2_000 {
         let now = Now { wall: Timestamp::from_ms(1_000 * DAY_MS), lease: LeaseTime::from_ms(7) };
         let tables = Journaled::new(RamTables::default());
-        let mut play =
-            Play { tables, now, bits: seed, grants: Vec::new(), events: Vec::new(), operations: Vec::new() };
+        let mut play = Play {
+            tables,
+            now,
+            bits: seed,
+            grants: Vec::new(),
+            events: Vec::new(),
+            operations: Vec::new(),
+            places: Vec::new(),
+            held: Vec::new(),
+        };
         for _ in 0..120 {
             let command = play.command();
             play.run(command);

@@ -6,7 +6,6 @@ use bytes::Bytes;
 use naven_api::QueueId;
 use naven_core::Now;
 
-use super::claim::Taker;
 use super::context::Context;
 use super::telling::Telling;
 use crate::embedded::command::{Command, Recorded};
@@ -100,10 +99,7 @@ impl<T: Tables> Context<'_, T> {
         match command {
             Command::Append(append) => self.append(append),
             Command::Claim { queue, hold, max, max_bytes, consumer } => {
-                self.claim(queue, Taker::Lease(*hold, consumer.as_ref()), (*max, *max_bytes))
-            }
-            Command::ClaimAs { queue, name, max, max_bytes } => {
-                self.claim(queue, Taker::Consumer(name), (*max, *max_bytes))
+                self.claim(queue, (*hold, consumer.as_ref()), (*max, *max_bytes))
             }
             Command::DeleteConsumer { queue, name } => self.delete_consumer(queue, name),
             Command::Settle { event, claimant, said } => self.settle(*event, claimant, said),
