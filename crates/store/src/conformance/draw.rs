@@ -98,7 +98,8 @@ impl Drawing {
 
     fn ask(&self) -> Ask {
         let ask = self.plain_ask();
-        if !self.random.once_in(12) {
+        // Readers ask under no key.
+        if !self.random.once_in(12) || matches!(ask, Ask::Reader(_)) {
             return ask;
         }
         Ask::Once(self.random.below(2) as u8, !self.random.once_in(8), Box::new(ask))

@@ -146,12 +146,12 @@ impl<T: Tables> Context<'_, T> {
             if self.is_ahead(no, n) {
                 return Some(Next::Ahead(n, arrival));
             }
-            self.pass(no, n, progress);
+            self.pass_entry(no, n, progress);
         }
     }
 
     /// The cursor moves past an entry that was aside.
-    fn pass(&mut self, no: QueueNo, n: EntryNo, progress: &mut Progress) {
+    fn pass_entry(&mut self, no: QueueNo, n: EntryNo, progress: &mut Progress) {
         self.tables.delete(Table::Aside, &key::counted(no.0, n.0));
         progress.aside -= 1;
         progress.cursor = n.0;
@@ -207,13 +207,13 @@ impl<T: Tables> Context<'_, T> {
             Some((before, after))
         });
         let Some((before, after)) = taken else {
-            self.pass(no, n, progress);
+            self.pass_entry(no, n, progress);
             return false;
         };
         if after.is_held() && reading.is_full_with(&row) {
             return true;
         }
-        self.pass(no, n, progress);
+        self.pass_entry(no, n, progress);
         if !(after.is_held() && reading.op.no_ack) {
             self.keep((no, queue), (n, arrival), &row, (&before, &after), progress);
         }
