@@ -9,6 +9,7 @@ pub use naven_api::Scope;
 use naven_api::{ErrorCode, KeyId};
 use naven_store::audit::AuditNote;
 use naven_store::key::KeyRecord;
+use naven_store::queue::stream_and_group;
 use naven_store::reply::Refused;
 
 use crate::failure::Failure;
@@ -100,16 +101,26 @@ impl Caller {
             Thing::Queue(name) => name.as_bytes(),
             Thing::Stream(name) => name,
         };
-        self.key().queues.iter().any(|pattern| match pattern.strip_suffix('*') {
-            Some(start) => name.starts_with(start.as_bytes()),
-            None => name == pattern.as_bytes(),
-        })
+        let reaches = |name: &[u8]| {
+            self.key().queues.iter().any(|pattern| match pattern.strip_suffix('*') {
+                Some(start) => name.starts_with(start.as_bytes()),
+                None => name == pattern.as_bytes(),
+            })
+        };
+        reaches(name)
+            || matches!(thing, Thing::Queue(name) if plain_name(name).is_some_and(|name| reaches(&name)))
     }
 
     /// True where no name needs to be known to say what the key reaches: it reaches everything.
     pub fn reaches_all(&self) -> bool {
         self.key().queues.iter().any(|pattern| pattern == "*")
     }
+}
+
+/// A queue's name without escapes, where it has some: patterns are written as streams are called.
+fn plain_name(name: &str) -> Option<Vec<u8>> {
+    let (stream, group) = stream_and_group(name).filter(|_| name.contains('%'))?;
+    Some([&stream[..], b"/", &group[..]].concat())
 }
 
 /// What a call touches, by the name that keys' patterns are compared with.
@@ -167,7 +178,7 @@ mod tests {
 
     #[test]
     fn patterns_reach_names_of_queues_and_streams() {
-        let worker = caller(&["consume"], &["mail", "orders.*"]);
+        let worker = caller(&["consume"], &["mail", "orders.*", "factory:*", "näh s*"]);
         for (thing, reached) in [
             (Thing::Queue("mail"), true),
             (Thing::Stream(b"mail"), true),
@@ -175,6 +186,11 @@ mod tests {
             (Thing::Queue("orders.eu"), true),
             (Thing::Stream(b"orders.\xff"), true),
             (Thing::Queue("orders"), false),
+            // As readers of a stream make them.
+            (Thing::Queue("factory:events/worker-mail"), true),
+            (Thing::Queue("n%C3%A4h%20stube/g"), true),
+            (Thing::Queue("n%C3%A4h/s"), false),
+            (Thing::Queue("mail/g"), false),
             (Thing::Nothing, true),
         ] {
             assert_eq!(worker.reaches(thing), reached, "{thing:?}");

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use bytes::Bytes;
 use naven_api::ErrorCode;
 use naven_api::queue::QueueDeletedReply;
 use naven_api::stream::{ConsumerDeletedReply, ResetRequest};
@@ -97,8 +98,9 @@ pub(super) async fn delete_consumer(
     }
 }
 
-/// The queue that `group` names, by id or name, where it is on `stream` and `caller` has the scope. A queue
-/// stays on its stream for as long as it lives, so its id is enough from here on.
+/// The queue that `group` names, by id, by the name that the stream's readers use, or by the one that it has
+/// among all, where it is on `stream` and `caller` has the scope. A queue stays on its stream for as long as it
+/// lives, so its id is enough from here on.
 async fn on_stream(
     node: &Node,
     (caller, scope): (&Caller, Scope),
@@ -107,13 +109,29 @@ async fn on_stream(
 ) -> Result<QueueView, Failure> {
     allow_stream(caller, scope, stream)?;
     let missing = || Failure::new(ErrorCode::StreamOrGroupNotFound, "no such queue on this stream");
-    match node.queue(QueueRef::from_text(group)).await {
+    let named = QueueRef::from_text(group);
+    let by_readers = match &named {
+        QueueRef::Id(_) => named.clone(),
+        QueueRef::Name(_) | QueueRef::Group { .. } => {
+            let group = Bytes::copy_from_slice(group.as_bytes());
+            QueueRef::Group { stream: stream.0.clone(), group }
+        }
+    };
+    let found = match node.queue(by_readers).await {
+        Err(failure) if failure.code == ErrorCode::QueueNotFound => node.queue(named).await,
+        found => found,
+    };
+    match found {
         Ok(view) if view.stream.as_bytes() == stream.0 && caller.reaches(Thing::Queue(&view.name)) => {
             caller.may(scope, Thing::Queue(&view.name))?;
             Ok(view)
         }
         Ok(_) => Err(missing()),
-        Err(failure) if failure.code == ErrorCode::QueueNotFound => Err(missing()),
+        Err(failure)
+            if matches!(failure.code, ErrorCode::QueueNotFound | ErrorCode::StreamOrGroupNotFound) =>
+        {
+            Err(missing())
+        }
         Err(failure) => Err(failure),
     }
 }
