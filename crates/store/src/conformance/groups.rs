@@ -10,7 +10,7 @@ use super::bench::{Bench, create, named};
 use super::consumers::{read_as, without};
 use super::streams::{create_on, delete_stream, stream, to_stream};
 use crate::queue::{QueueRef, QueueSettings, Retention};
-use crate::read::{EventView, GroupView, QueueView};
+use crate::read::{EventView, GroupView, PENDING_HTTP, PENDING_NOBODY, Page, QueueView, Read};
 use crate::reply::{OpError, OpReply, Refused};
 use crate::txn::{DeleteOp, From, GroupOp, GroupStart, OpKind, Place, SettleStep};
 
@@ -100,8 +100,8 @@ pub fn a_group_s_name_is_taken_by_whatever_its_readers_would_find(bench: &Bench)
     made(bench, create_on("sms", "others", From::Start, QueueSettings::default()));
     made(bench, create_group("others", "first", GroupStart::Last));
     made(bench, create_group("orders", "sms", GroupStart::Last));
-    let found = |queue| match bench.read(crate::read::Read::Queue(queue)) {
-        Ok(crate::read::Page::Queue(found)) => found.id,
+    let found = |queue| match bench.read(Read::Queue(queue)) {
+        Ok(Page::Queue(found)) => found.id,
         other => panic!("no queue: {other:?}"),
     };
     assert_eq!(found(group_on("orders", "mail")), view.id);
@@ -221,4 +221,61 @@ pub fn what_a_deleted_consumer_held_ahead_is_handed_out_again(bench: &Bench) {
     let grant = bench.claim("orders/g");
     assert_eq!(grant.event, sent[2].id);
     assert!(held.len() == 3 && grant.fence > 1 && grant.round > 0, "{grant:?}");
+}
+
+pub fn consumers_are_listed_with_who_else_has_something_pending(bench: &Bench) {
+    entries(bench, 3);
+    made(bench, create_group("orders", "g", GroupStart::At(Place::default())));
+    let began = bench.wall();
+    let make = GroupOp::MakeConsumer { queue: group_on("orders", "g"), name: Bytes::from_static(b"c9") };
+    assert_eq!(bench.ask(OpKind::Group(make)), Ok(OpReply::Made(true)));
+    read_as(bench, "orders/g", "c1", 1);
+    let lease = bench.claim("orders/g");
+    bench.after(2);
+    let list = || match bench.read(Read::Consumers(group_on("orders", "g"))) {
+        Ok(Page::Consumers(list)) => list,
+        other => panic!("no consumers: {other:?}"),
+    };
+    let short = || -> Vec<_> { list().into_iter().map(|one| (one.name, one.pending, one.seen_at)).collect() };
+    let row = |name: &'static [u8], pending, seen_at| (Bytes::from_static(name), pending, seen_at);
+    let known = [row(b"c1", 1, began), row(b"c9", 0, began)];
+    assert_eq!(short(), [&[row(PENDING_HTTP, 1, began)][..], &known].concat());
+    assert_eq!(list()[2].active_at, None, "it was never handed out anything");
+    assert_eq!(group(bench, "g").consumers, 3);
+    bench.must(&lease, super::bench::beat(30));
+    let now = bench.wall();
+    assert_eq!(short(), [&[row(PENDING_HTTP, 1, now)][..], &known].concat(), "it was heard of");
+    bench.must(&lease, super::bench::release());
+    bench.after(1);
+    assert_eq!(short()[1..], known);
+    assert_eq!((list()[0].name.clone(), list()[0].pending), (Bytes::from_static(PENDING_NOBODY), 1));
+    assert!(list().iter().all(|one| one.now == bench.wall()));
+    bench.claim_up_to("orders/g", 9).iter().for_each(|grant| drop(bench.must(grant, SettleStep::Ack)));
+    assert_eq!((short(), group(bench, "g").consumers), (known.to_vec(), 2));
+    let none = bench.read(Read::Consumers(group_on("orders", "none")));
+    assert_eq!(none, Err(Refused::QueueNotFound.into()));
+}
+
+pub fn readers_are_told_how_many_entries_were_read(bench: &Bench) {
+    entries(bench, 3);
+    let queue = || group_on("orders", "g");
+    made(bench, create_group("orders", "g", GroupStart::At(Place::default())));
+    let told = || {
+        let shown = group(bench, "g");
+        (shown.entries_read, shown.entries_lag)
+    };
+    assert_eq!(told(), (None, Some(3)));
+    let set = |start, entries_read| {
+        let op = OpKind::Group(GroupOp::SetPlace { queue: queue(), start, entries_read });
+        assert!(matches!(bench.ask(op), Ok(OpReply::Queue(_))));
+    };
+    set(GroupStart::At(Place::default()), Some(0));
+    bench.claim("orders/g");
+    assert_eq!(told(), (Some(1), Some(2)));
+    set(GroupStart::Last, None);
+    assert_eq!(told(), (None, Some(0)));
+    set(GroupStart::Last, Some(1));
+    assert_eq!(told(), (Some(1), Some(2)), "it is taken at its word");
+    set(GroupStart::At(Place { ms: u64::MAX, seq: 0 }), None);
+    assert_eq!(told(), (None, None));
 }

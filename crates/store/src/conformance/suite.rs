@@ -127,6 +127,8 @@ macro_rules! conformance {
                 what_readers_made_of_a_deleted_stream_is_not_a_later_one_s
                 a_consumer_is_made_once
                 what_a_deleted_consumer_held_ahead_is_handed_out_again
+                consumers_are_listed_with_who_else_has_something_pending
+                readers_are_told_how_many_entries_were_read
             }
             keeping {
                 a_done_event_is_remembered_for_a_day_and_then_forgotten

@@ -18,7 +18,7 @@ use crate::embedded::rows::dedupe::DedupeRow;
 use crate::embedded::rows::delivery;
 use crate::embedded::rows::key::{self, Arrival, EntryNo, QueueNo};
 use crate::embedded::rows::operation::{self, OperationRow};
-use crate::embedded::rows::queue::QueueRow;
+use crate::embedded::rows::queue::{Progress, QueueRow};
 use crate::embedded::rows::stream::EntryRow;
 use crate::embedded::tables::Table;
 
@@ -198,6 +198,7 @@ impl Links<'_> {
     fn dealing(&self, table: Table, key: &[u8], row: &Bytes) -> Linked {
         let (arrival, delivery) = delivery::decode(row.clone()).ok_or(Broken::Unknown)?;
         self.placed(self.stream_of(owner(key))?, arrival, key::count_of(key))?;
+        self.aside(key)?;
         if let Some(by) = holder(&delivery) {
             let n = EntryNo(key::count_of(key));
             return self.needs(Table::Held, &consumer::held(QueueNo(owner(key)), by, n));
@@ -206,6 +207,16 @@ impl Links<'_> {
             Some((table, key)) => self.needs(table, &key),
             None => Ok(()),
         }
+    }
+
+    /// What an open queue deals with, and whose entry lies above the cursor, is set aside.
+    fn aside(&self, key: &[u8]) -> Linked {
+        let queue = QueueRow::decode(self.row(Table::Queue, &key[..4])?).ok_or(Broken::Unknown)?;
+        let progress = Progress::decode(self.row(Table::Progress, &key[..4])?).ok_or(Broken::Unknown)?;
+        let entry = key::counted(queue.stream.0, key::count_of(key));
+        let in_stream = (self.get)(Table::Entry, &entry).map_err(|Unreadable| Broken::Unknown)?.is_some();
+        let is_above = queue.closed.is_none() && key::count_of(key) > progress.cursor;
+        if is_above && in_stream { self.needs(Table::Aside, key) } else { Ok(()) }
     }
 
     /// What is found by time is there, under the number of its event.
