@@ -26,19 +26,7 @@ impl World {
                 Ok(Page::Event(Box::new(self.event_view(event, *payload, now))))
             }
             Read::DeadLetters { queue, cursor, limit, payload } => {
-                let queue = self.any(queue)?;
-                let key = |event: &Event| {
-                    let died = self.died(queue, event)?.as_ms() as u128;
-                    Some((died << 64) | u128::from(event.arrival))
-                };
-                let found = self.events.iter().filter_map(|event| Some((key(event)?, event))).collect();
-                let (page, next) = page(found, cursor.as_ref(), *limit)?;
-                let view = |event: &Event| {
-                    let mut view = self.event_view(event, *payload, now);
-                    view.deliveries.retain(|delivery| delivery.queue_id == self.queues[queue].id);
-                    view
-                };
-                Ok(Page::DeadLetters(page.into_iter().map(view).collect(), next))
+                self.dead_letters(self.any(queue)?, cursor.as_ref(), (*limit, *payload), now)
             }
             Read::Dead(read) => self.dead_page(read, now),
             Read::Holders(queue) => Ok(Page::Holders(self.holders(self.open(queue)?, now))),
@@ -73,6 +61,27 @@ impl World {
                 Ok(Page::System(SystemView { queues, ..SystemView::default() }))
             }
         }
+    }
+
+    fn dead_letters(
+        &self,
+        queue: usize,
+        cursor: Option<&Cursor>,
+        (limit, payload): (u32, bool),
+        now: Now,
+    ) -> Result<Page, OpError> {
+        let key = |event: &Event| {
+            let died = self.died(queue, event)?.as_ms() as u128;
+            Some((died << 64) | u128::from(event.arrival))
+        };
+        let found = self.events.iter().filter_map(|event| Some((key(event)?, event))).collect();
+        let (page, next) = page(found, cursor, limit)?;
+        let view = |event: &Event| {
+            let mut view = self.event_view(event, payload, now);
+            view.deliveries.retain(|delivery| delivery.queue_id == self.queues[queue].id);
+            view
+        };
+        Ok(Page::DeadLetters(page.into_iter().map(view).collect(), next))
     }
 
     /// When its death in this queue is to be listed, where it is dead there.
