@@ -20,6 +20,7 @@ pub(crate) struct ConfigFile {
     pub(crate) http: Option<String>,
     pub(crate) redis: Option<String>,
     pub(crate) redis_no_auth: Option<bool>,
+    pub(crate) allow_flush: Option<bool>,
     pub(crate) engine: Option<String>,
     pub(crate) segment_bytes: Option<u64>,
     pub(crate) tls_cert: Option<PathBuf>,

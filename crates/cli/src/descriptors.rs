@@ -9,8 +9,8 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing::info;
 
-/// Open files that are never connections of the HTTP door: those of the engine, the Redis door, and what
-/// the process was started with.
+/// Open files that are never connections of the doors: those of the engine, and what the process was started
+/// with.
 const KEPT: u64 = 256;
 
 /// How many connections this process may have, up to `most`, once its limit is raised as far as it may.

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use naven_server::auth::BearerKey;
-use naven_server::{Running, Server, ServerConfig, ServerLimits, StartError, SystemClock, SystemRandom};
+use naven_server::{
+    RedisSettings, Running, Server, ServerConfig, ServerLimits, StartError, SystemClock, SystemRandom,
+};
 use naven_store::embedded::disk::RealDisk;
 use naven_store::embedded::{Embedded, Options};
 use naven_store::{Engine, Health};
@@ -69,6 +71,10 @@ impl Serving {
         let config = ServerConfig {
             limits,
             redis: settings.redis,
+            redis_settings: RedisSettings {
+                no_auth: settings.redis_no_auth,
+                allow_flush: settings.allow_flush,
+            },
             tls: settings.tls,
             access: settings.access,
             admin_key: admin_key.as_ref().map(parse_key).transpose()?,

@@ -32,8 +32,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, env = "NAVEN_HTTP", value_name = "ADDR")]
     http: Option<String>,
 
-    /// Where the Redis door listens, or off. This version answers every connection there with an error.
-    /// [default: 127.0.0.1:7379]
+    /// Where the Redis door listens, or off. [default: 127.0.0.1:7379]
     #[arg(long, env = "NAVEN_REDIS", value_name = "ADDR|off")]
     redis: Option<String>,
 
@@ -41,6 +40,11 @@ pub(crate) struct ServerArgs {
     #[arg(long, env = "NAVEN_REDIS_NO_AUTH", value_name = "BOOL",
           num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     redis_no_auth: Option<bool>,
+
+    /// Let FLUSHDB and FLUSHALL on the Redis door delete every stream, for keys with admin on everything.
+    #[arg(long, env = "NAVEN_ALLOW_FLUSH", value_name = "BOOL",
+          num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    allow_flush: Option<bool>,
 
     /// The storage engine: embedded. [default: embedded]
     #[arg(long, env = "NAVEN_ENGINE", value_name = "ENGINE", hide_env_values = true)]
@@ -98,6 +102,7 @@ pub(crate) struct Settings {
     /// None where the Redis door stays closed.
     pub(crate) redis: Option<SocketAddr>,
     pub(crate) redis_no_auth: bool,
+    pub(crate) allow_flush: bool,
     /// Installed as the key `admin`.
     pub(crate) admin_key: Option<Secret>,
     /// None: by the disk's free space.
@@ -144,6 +149,7 @@ impl Settings {
             http: address("http", &http)?,
             redis: if redis == "off" { None } else { Some(address("redis", &redis)?) },
             redis_no_auth: args.redis_no_auth.or(file.redis_no_auth).unwrap_or(false),
+            allow_flush: args.allow_flush.or(file.allow_flush).unwrap_or(false),
             admin_key: admin_key.map(Secret),
             segment_bytes: args.segment_bytes.or(file.segment_bytes),
             tls: tls(args.tls_cert.or(file.tls_cert), args.tls_key.or(file.tls_key))?,
@@ -227,6 +233,7 @@ mod tests {
             http: None,
             redis: None,
             redis_no_auth: None,
+            allow_flush: None,
             engine: None,
             segment_bytes: None,
             tls_cert: None,

@@ -19,6 +19,8 @@ pub struct ServerConfig {
     pub http: SocketAddr,
     /// Where the Redis door listens; none: it is closed.
     pub redis: Option<SocketAddr>,
+    /// What the Redis door lets callers do.
+    pub redis_settings: RedisSettings,
     /// The key that is installed as the row `admin`, replacing another one.
     pub admin_key: Option<BearerKey>,
     /// The certificate with which the doors speak TLS; none: they speak plainly.
@@ -37,6 +39,7 @@ impl ServerConfig {
         Self {
             http,
             redis: None,
+            redis_settings: RedisSettings::default(),
             admin_key: None,
             tls: None,
             access: Access::default(),
@@ -44,6 +47,15 @@ impl ServerConfig {
             patience: Patience::default(),
         }
     }
+}
+
+/// What the Redis door lets callers do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RedisSettings {
+    /// True where no key is needed: whoever reaches the door may do everything. Only for a loopback address.
+    pub no_auth: bool,
+    /// True where FLUSHDB and FLUSHALL delete every stream, for keys that may.
+    pub allow_flush: bool,
 }
 
 /// Sizes and counts.
@@ -60,7 +72,7 @@ pub struct ServerLimits {
     pub uri_bytes: usize,
     /// Longest headers of a request together, in bytes.
     pub header_bytes: usize,
-    /// Most connections of the HTTP door.
+    /// Most connections of both doors together.
     pub connections: usize,
     /// Most waiting claims.
     pub waiters_per_node: usize,

@@ -1,4 +1,4 @@
-//! The doors of Naven Events: HTTP (and, from its part on, Redis) over any engine.
+//! The doors of Naven Events: HTTP and Redis over any engine.
 //!
 //! A door turns words into calls and answers into words; it has no opinion on leases. [`Server`]
 //! starts one node, and `wait.rs` is the only place that blocks.
@@ -24,7 +24,7 @@ pub use access::{
     Access, HostName, Origin, ParseHostNameError, ParseOriginError, ParseTrustedProxyError,
     TRUSTED_PROXIES_MAX, TrustedProxy,
 };
-pub use config::{Patience, ServerConfig, ServerLimits};
+pub use config::{Patience, RedisSettings, ServerConfig, ServerLimits};
 pub use failure::Failure;
 pub use http::openapi_document;
 pub use net::{TlsError, TlsFiles};

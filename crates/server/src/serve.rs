@@ -18,11 +18,11 @@ use tokio_util::task::TaskTracker;
 use crate::access::Access;
 use crate::auth::{self, KeyRing};
 use crate::claimers::Claimers;
-use crate::config::ServerConfig;
+use crate::config::{RedisSettings, ServerConfig};
 use crate::http::HttpDoor;
 use crate::net::{self, Stops, Tls, TlsError};
 use crate::node::Node;
-use crate::redis;
+use crate::redis::{self, RedisDoor};
 use crate::sweep::sweep;
 use crate::wait::{WaitLimits, Waits};
 use crate::watch::Watch;
@@ -44,6 +44,9 @@ pub enum StartError {
     /// The engine did not give or take the keys.
     #[error("could not read or store the keys: {0}")]
     Keys(OpError),
+    /// A Redis door that needs no key would be open to other machines.
+    #[error("the Redis door does without keys only on a loopback address, not on {0}")]
+    OpenDoor(SocketAddr),
 }
 
 /// A node that can be started.
@@ -61,6 +64,11 @@ impl Server {
         clock: Arc<dyn Clock>,
         random: Arc<dyn Random>,
     ) -> Result<Running, StartError> {
+        if let Some(address) = config.redis.filter(|address| !address.ip().is_loopback())
+            && config.redis_settings.no_auth
+        {
+            return Err(StartError::OpenDoor(address));
+        }
         let tls = config.tls.map(Tls::load).transpose().map_err(StartError::Tls)?;
         let listen = |address| net::listen(address).map_err(|source| StartError::Listen { address, source });
         let http = listen(config.http)?;
@@ -94,6 +102,7 @@ impl Server {
                 config.limits.bodies_bytes.max(config.limits.request_bytes).div_ceil(1024),
             ),
         });
+        let redis = redis.map(|listener| (listener, config.redis_settings));
         Ok(Running::new(node, http, redis, tasks, &config.access))
     }
 }
@@ -113,20 +122,24 @@ impl Running {
     fn new(
         node: Arc<Node>,
         http: TcpListener,
-        redis: Option<TcpListener>,
+        redis: Option<(TcpListener, RedisSettings)>,
         tasks: TaskTracker,
         access: &Access,
     ) -> Self {
         let local = |listener: &TcpListener| listener.local_addr().ok();
         let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
-        let (http_addr, redis_addr) = (local(&http).unwrap_or(unknown), redis.as_ref().and_then(local));
+        let (http_addr, redis_addr) =
+            (local(&http).unwrap_or(unknown), redis.as_ref().and_then(|(listener, _)| local(listener)));
         let connections = TaskTracker::new();
         let stops = Stops { drain: CancellationToken::new(), end: CancellationToken::new() };
         let stop_tasks = CancellationToken::new();
         let door = HttpDoor::new(Arc::clone(&node), http_addr, access);
-        tasks.spawn(net::serve_http(http, door, stops.clone(), connections.clone()));
-        if let Some(listener) = redis {
-            tasks.spawn(redis::refuse_all(listener, node.tls.clone(), stops.end.clone()));
+        let room = Arc::new(Semaphore::new(node.limits.connections));
+        tasks.spawn(net::serve_http(http, door, stops.clone(), Arc::clone(&room), connections.clone()));
+        if let Some((listener, settings)) = redis {
+            let port = redis_addr.map_or(0, |address| address.port());
+            let door = RedisDoor::new(Arc::clone(&node), settings, port);
+            tasks.spawn(redis::serve_redis(listener, door, stops.clone(), room, connections.clone()));
         }
         tasks.spawn(Arc::clone(&node.waits).listen(stop_tasks.clone()));
         let (watch, clock) = (Arc::clone(&node.watch), Arc::clone(&node.clock));

@@ -52,3 +52,12 @@ impl Random for SystemRandom {
         getrandom::fill(bytes).expect("the operating system has random bits once it has booted");
     }
 }
+
+/// Bytes of memory that this process has, as the system counts them; 0 where it does not say.
+pub(crate) fn resident_bytes() -> u64 {
+    /// What Linux counts in on all machines that this runs on.
+    const PAGE_BYTES: u64 = 4_096;
+    let pages = std::fs::read_to_string("/proc/self/statm").ok();
+    let resident = pages.and_then(|text| text.split_ascii_whitespace().nth(1)?.parse::<u64>().ok());
+    resident.map_or(0, |pages| pages * PAGE_BYTES)
+}

@@ -10,6 +10,7 @@
 
 mod line;
 mod look;
+mod reader;
 #[cfg(test)]
 pub(crate) mod tests;
 mod undelivered;
@@ -33,6 +34,8 @@ use crate::failure::Failure;
 use crate::node::Answered;
 use line::{Lines, Turn, Waiter};
 
+use reader::Readers;
+pub(crate) use reader::{Look, Seat, WaitsFor};
 use undelivered::GiveBack;
 pub(crate) use undelivered::Undelivered;
 
@@ -89,6 +92,7 @@ pub(crate) struct WaitLimits {
 pub(crate) struct Waits {
     engine: Arc<dyn Engine>,
     lines: Mutex<Lines>,
+    readers: Readers,
     give_back: Arc<GiveBack>,
     tasks: TaskTracker,
     limits: WaitLimits,
@@ -100,7 +104,15 @@ impl Waits {
     pub(crate) fn new(engine: Arc<dyn Engine>, tasks: TaskTracker, limits: WaitLimits) -> Arc<Self> {
         let look_every = engine.caps().look_every;
         let give_back = Arc::new(GiveBack::new(Arc::clone(&engine), tasks.clone()));
-        Arc::new(Self { engine, lines: Mutex::default(), give_back, tasks, limits, look_every })
+        Arc::new(Self {
+            engine,
+            lines: Mutex::default(),
+            readers: Readers::default(),
+            give_back,
+            tasks,
+            limits,
+            look_every,
+        })
     }
 
     /// Leases due events for `want`, waiting up to `wait`; the deadline is fixed now.
@@ -217,15 +229,22 @@ impl Waits {
 
     /// Listens to the engine's hints until `stop` or until the engine closes.
     pub(crate) async fn listen(self: Arc<Self>, stop: CancellationToken) {
-        let mut hints = self.engine.hints(WaitSet::All);
+        let mut hints = self.engine.hints(WaitSet::Everything);
         loop {
             let hint = tokio::select! {
                 hint = hints.next() => hint,
                 () = stop.cancelled() => return,
             };
             match hint {
-                Some(Hint::Queue(queue)) => self.lines().hint(queue),
-                Some(Hint::Missed) => self.lines().hint_all(),
+                Some(Hint::Queue(queue)) => {
+                    self.lines().hint(queue);
+                    self.readers.hint_queue(queue);
+                }
+                Some(Hint::Stream(stream)) => self.readers.hint_stream(&stream),
+                Some(Hint::Missed) => {
+                    self.lines().hint_all();
+                    self.readers.hint_all();
+                }
                 None => return,
             }
         }
@@ -234,11 +253,13 @@ impl Waits {
     /// Ends every wait with an empty answer and lets no new one begin.
     pub(crate) fn drain(&self) {
         self.lines().end_all(true, &|| Turn::Closing);
+        self.readers.end_all(Look::Closing);
     }
 
     /// Ends every wait because the engine has failed.
     pub(crate) fn fail(&self, error: &OpError) {
         self.lines().end_all(false, &|| Turn::Failed(error.clone()));
+        self.readers.end_all(Look::Failed(error.clone()));
     }
 
     /// How many claims wait now, and on how many queues.

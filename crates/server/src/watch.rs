@@ -66,7 +66,7 @@ impl Watch {
                 },
                 hint = hints.next() => match hint {
                     Some(Hint::Queue(queue)) => self.recorder().touch(queue),
-                    Some(Hint::Missed) => {}
+                    Some(Hint::Stream(_) | Hint::Missed) => {}
                     None => return,
                 },
                 _ = look.tick() => {

@@ -27,11 +27,12 @@ const fn rule(name: &'static str, bounds: &'static str, default: &'static str) -
 /// The key's name: no flag sets it.
 const ADMIN_KEY: &str = "admin_key";
 
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 14] = [
     rule("data", "a folder of its own", "./naven-data"),
     rule("http", "an IP address and a port", "127.0.0.1:7480"),
     rule("redis", "an IP address and a port, or off", "127.0.0.1:7379"),
     rule("redis_no_auth", "true or false; true where redis is a loopback address", "false"),
+    rule("allow_flush", "true or false", "false"),
     rule("engine", "embedded", "embedded"),
     Rule {
         name: "segment_bytes",

@@ -113,14 +113,25 @@ fn source(name: &str, matches: &ArgMatches, named: &BTreeSet<String>, has_key_va
 
 /// What `settings` hold under this name. Of a secret no more than that it is set.
 fn value(name: &str, settings: &Settings, log: Option<&str>) -> Value {
-    let Settings { data, http, redis, redis_no_auth, admin_key, segment_bytes, tls, access, log: of_file } =
-        settings;
+    let Settings {
+        data,
+        http,
+        redis,
+        redis_no_auth,
+        allow_flush,
+        admin_key,
+        segment_bytes,
+        tls,
+        access,
+        log: of_file,
+    } = settings;
     let texts = |texts: Vec<&str>| if texts.is_empty() { Value::Null } else { json!(texts) };
     match name {
         "data" => json!(data.display().to_string()),
         "http" => json!(http.to_string()),
         "redis" => json!(redis.map_or_else(|| "off".to_owned(), |redis| redis.to_string())),
         "redis_no_auth" => json!(redis_no_auth),
+        "allow_flush" => json!(allow_flush),
         "engine" => json!(EMBEDDED),
         "segment_bytes" => json!(segment_bytes),
         "tls_cert" => json!(tls.as_ref().map(|tls| tls.certificate.display().to_string())),

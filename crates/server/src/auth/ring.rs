@@ -57,8 +57,7 @@ struct Keys {
 
 impl Known {
     /// `record`, not used yet.
-    #[cfg(test)]
-    pub(super) fn of(record: KeyRecord) -> Arc<Self> {
+    pub(crate) fn of(record: KeyRecord) -> Arc<Self> {
         Arc::new(Self { record, pace: None, last_used: AtomicI64::new(0) })
     }
 

@@ -52,14 +52,15 @@ pub(crate) struct Stops {
     pub(crate) end: CancellationToken,
 }
 
-/// Serves `listener` until `stops.end`. Every connection is a task of `connections`.
+/// Serves `listener` until `stops.end`. Every connection is a task of `connections` and takes a place of
+/// `room`, which both doors share.
 pub(crate) async fn serve_http(
     listener: TcpListener,
     door: HttpDoor,
     stops: Stops,
+    room: Arc<Semaphore>,
     connections: TaskTracker,
 ) {
-    let room = Arc::new(Semaphore::new(door.node.limits.connections));
     loop {
         // A full house waits in the operating system's backlog, where it costs us nothing.
         let permit = tokio::select! {

@@ -1,19 +1,21 @@
-//! The Redis door: it reads and writes Redis' words, and has no handlers for its commands yet.
-#![cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        unused_imports,
-        reason = "the codec and the command table wait for the door that uses them"
-    )
-)]
+//! The Redis door: streams and their groups for clients that speak RESP.
 
+mod asked;
+mod block;
+mod clients;
 mod command;
 mod commands;
+mod connection;
+mod door;
 mod frame;
-mod here;
-mod placeholder;
+mod listen;
 mod plan;
 mod refusal;
+mod rights;
+mod session;
+mod transaction;
+mod words;
 
-pub(crate) use placeholder::refuse_all;
+pub(crate) use door::RedisDoor;
+pub(crate) use listen::serve_redis;
+use words::{NOAUTH, unbuilt};

@@ -11,11 +11,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use naven_api::{QueueId, Scope};
+use naven_store::BoxFuture;
 use naven_store::reply::{OpError, OpReply};
 use naven_store::txn::OpKind;
 
+use super::door::RedisDoor;
 use super::frame::{Protocol, Reply, Request};
-use super::here::Here;
+use super::session::Session;
+use crate::auth::Caller;
 use crate::config::ServerLimits;
 
 /// What a parser may look at besides the call.
@@ -36,8 +39,33 @@ pub(crate) enum Plan {
     Ask(Asking),
     /// Ask the engine, and perhaps wait until it has something.
     Wait(Box<dyn Waiting>),
-    /// Something about the connection or the server itself.
-    Here(Here),
+    /// Something about the connection or the server itself, for which the engine is not needed.
+    Session(Box<dyn FnOnce(&mut Session) -> Reply + Send>),
+    /// Something that asks the engine more than once: what has no one point of the order.
+    Door(Box<dyn AtDoor>),
+    /// What begins, ends or watches a transaction.
+    Transaction(Step),
+}
+
+/// A call that asks the engine as often as it likes.
+pub(crate) trait AtDoor: Send {
+    /// Does it. The command's name is for refusals.
+    fn run<'a>(
+        self: Box<Self>,
+        door: &'a RedisDoor,
+        caller: &'a Caller,
+        name: &'a str,
+    ) -> BoxFuture<'a, Reply>;
+}
+
+/// A step of a transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Step {
+    Multi,
+    Exec,
+    Discard,
+    Watch(Vec<Bytes>),
+    Unwatch,
 }
 
 /// One answer of the engine. Where the caller's key does not reach what is touched, it is that of a stream or
@@ -101,6 +129,11 @@ impl Plan {
         Self::asks(vec![ask], move |answers, protocol| {
             reply(answers.into_iter().next().unwrap_or(Err(OpError::Unknown)), protocol)
         })
+    }
+
+    /// Something about the connection or the server itself.
+    pub(crate) fn session(run: impl FnOnce(&mut Session) -> Reply + Send + 'static) -> Self {
+        Self::Session(Box::new(run))
     }
 
     /// Ask once, for several ops.

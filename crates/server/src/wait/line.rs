@@ -99,16 +99,35 @@ impl Lines {
         key: KeyId,
         limits: WaitLimits,
     ) -> Option<u64> {
-        let of_key = self.by_key.entry(key).or_default();
-        if self.tickets >= limits.per_node || *of_key >= limits.per_key {
+        if !self.by_queue.contains_key(&queue) || !self.add_seat(key, limits) {
             return None;
         }
         let line = self.by_queue.get_mut(&queue)?;
-        *of_key += 1;
-        self.tickets += 1;
         self.next_number += 1;
         line.waiting.insert(self.next_number, waiter);
         Some(self.next_number)
+    }
+
+    /// Counts one more who waits, here or elsewhere; false where too many do.
+    pub(super) fn add_seat(&mut self, key: KeyId, limits: WaitLimits) -> bool {
+        let of_key = self.by_key.get(&key).copied().unwrap_or(0);
+        let has_room = self.tickets < limits.per_node && of_key < limits.per_key;
+        if has_room {
+            self.by_key.insert(key, of_key + 1);
+            self.tickets += 1;
+        }
+        has_room
+    }
+
+    /// One who was counted waits no more.
+    pub(super) fn leave_seat(&mut self, key: KeyId) {
+        self.tickets -= 1;
+        if let Some(of_key) = self.by_key.get_mut(&key) {
+            *of_key -= 1;
+            if *of_key == 0 {
+                self.by_key.remove(&key);
+            }
+        }
     }
 
     /// Takes a waiter out of its line; false where the engine is being asked for it.
@@ -126,13 +145,7 @@ impl Lines {
     /// The end of a ticket, however it ended.
     pub(super) fn leave(&mut self, queue: QueueId, number: u64, key: KeyId) {
         self.withdraw(queue, number);
-        self.tickets -= 1;
-        if let Some(of_key) = self.by_key.get_mut(&key) {
-            *of_key -= 1;
-            if *of_key == 0 {
-                self.by_key.remove(&key);
-            }
-        }
+        self.leave_seat(key);
     }
 
     /// The first waiters of a line, who want at most `events` together (one of them may want more).

@@ -15,5 +15,5 @@ mod tests;
 
 pub(crate) use call::resolve;
 pub(crate) use info::info;
-pub(crate) use row::Command;
+pub(crate) use row::{Arity, Command, Flag};
 pub(crate) use table::{all, find, find_by_full_name};

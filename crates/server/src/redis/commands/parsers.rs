@@ -2,27 +2,70 @@
 //!
 //! Lives here: one line for each command and subcommand. Not here: the parsers.
 
-use crate::redis::frame::{Reply, Request};
-use crate::redis::here::Here;
-use crate::redis::plan::{Parse, Plan, Setting};
+use super::{
+    client, client_kill, client_list, command_info, config, connection, flush, hello, help, info, keys, scan,
+    transaction,
+};
+use crate::redis::plan::Parse;
 
 /// The parser of the command of this full name, in lower case; none where the command is not built yet.
 pub(crate) fn parser(name: &str) -> Option<Parse> {
+    about_connection(name).or_else(|| about_keys(name))
+}
+
+fn about_connection(name: &str) -> Option<Parse> {
     Some(match name {
-        "ping" => ping,
-        "quit" => quit,
+        "auth" => hello::auth,
+        "client|getname" => client::get_name,
+        "client|id" => client::id,
+        "client|info" => client_list::info,
+        "client|kill" => client_kill::kill,
+        "client|list" => client_list::list,
+        "client|no-evict" => client::no_evict,
+        "client|no-touch" => client::no_touch,
+        "client|setinfo" => client::set_info,
+        "client|setname" => client::set_name,
+        "client|unblock" => client::unblock,
+        "command" => command_info::all_commands,
+        "command|count" => command_info::count,
+        "command|docs" => command_info::docs,
+        "command|info" => command_info::some_commands,
+        "command|list" => command_info::list,
+        "config|get" => config::get,
+        "config|set" => config::set,
+        "discard" => transaction::discard,
+        "echo" => connection::echo,
+        "exec" => transaction::exec,
+        "function|flush" => flush::functions,
+        "hello" => hello::hello,
+        "info" => info::info,
+        "multi" => transaction::multi,
+        "ping" => connection::ping,
+        "quit" => connection::quit,
+        "reset" => connection::reset,
+        "script|flush" => flush::scripts,
+        "select" => connection::select,
+        "time" => connection::time,
+        "unwatch" => transaction::unwatch,
+        "watch" => transaction::watch,
+        "client|help" | "command|help" | "config|help" | "function|help" | "object|help" | "script|help"
+        | "xgroup|help" | "xinfo|help" => help::help,
         _ => return None,
     })
 }
 
-fn ping(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
-    match call.arguments() {
-        [] => Ok(Plan::Reply(Reply::Simple("PONG".into()))),
-        [text] => Ok(Plan::Reply(Reply::Bulk(text.clone()))),
-        _ => Err(Reply::error("ERR wrong number of arguments for 'ping' command")),
-    }
-}
-
-fn quit(_: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
-    Ok(Plan::Here(Here::Quit))
+fn about_keys(name: &str) -> Option<Parse> {
+    Some(match name {
+        "dbsize" => scan::size,
+        "del" | "unlink" => keys::delete,
+        "exists" => keys::exists,
+        "flushall" | "flushdb" => flush::streams,
+        "keys" => scan::keys,
+        "object|encoding" => keys::encoding,
+        "pttl" | "ttl" => keys::time_to_live,
+        "rename" => keys::rename,
+        "scan" => scan::scan,
+        "type" => keys::kind,
+        _ => return None,
+    })
 }

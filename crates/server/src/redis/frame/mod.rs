@@ -14,9 +14,12 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use bounds::{Bounds, Stage};
+pub(crate) use bounds::Bounds;
+#[cfg(test)]
+pub(crate) use bounds::Stage;
 pub(crate) use decode::Decoder;
 pub(crate) use output::Output;
+#[cfg(test)]
 pub(crate) use protocol_error::ProtocolError;
 pub(crate) use reply::{Protocol, Reply};
 pub(crate) use request::Request;

@@ -33,9 +33,4 @@ impl Request {
     pub(crate) fn count(&self) -> usize {
         self.parts.len()
     }
-
-    /// Name and arguments, to be taken apart.
-    pub(crate) fn into_parts(self) -> Vec<Bytes> {
-        self.parts
-    }
 }

@@ -1,0 +1,159 @@
+//! Commands about all keys: KEYS, SCAN and DBSIZE.
+//!
+//! Lives here: going through the streams that a caller's key reaches. Not here: single keys (`keys.rs`).
+
+use bytes::Bytes;
+use naven_api::Scope;
+use naven_store::BoxFuture;
+use naven_store::read::{Cursor, Page, Read, StreamView};
+use naven_store::reply::OpError;
+
+use super::arguments::{NOT_AN_INTEGER, integer, is, shown, syntax};
+use super::glob::{matches, prefix};
+use crate::auth::{Caller, Thing};
+use crate::redis::door::RedisDoor;
+use crate::redis::frame::{Reply, Request};
+use crate::redis::plan::{AtDoor, Plan, Setting};
+use crate::redis::refusal::refusal;
+use crate::redis::rights::no_permission;
+
+/// Streams that are looked at in one question.
+const PAGE_STREAMS: u32 = 500;
+/// Types of keys that Redis has and that are never here.
+const OTHER_TYPES: [&str; 5] = ["string", "list", "set", "zset", "hash"];
+
+/// The next streams of `door` behind `cursor`, of these first bytes of their names, and where to go on.
+pub(super) async fn page(
+    door: &RedisDoor,
+    name_prefix: Bytes,
+    cursor: Option<Cursor>,
+    limit: u32,
+) -> Result<(Vec<StreamView>, Option<Cursor>), OpError> {
+    match door.node.engine.read(Read::Streams { name_prefix, cursor, limit }).await? {
+        Page::Streams(streams, next) => Ok((streams, next)),
+        _ => Err(OpError::Unknown),
+    }
+}
+
+/// The names of all streams that `caller` reaches and that `pattern` takes.
+async fn names(door: &RedisDoor, caller: &Caller, pattern: &[u8]) -> Result<Vec<Bytes>, OpError> {
+    let (start, mut names, mut cursor) = (Bytes::copy_from_slice(prefix(pattern)), Vec::new(), None);
+    loop {
+        let (streams, next) = page(door, start.clone(), cursor, PAGE_STREAMS).await?;
+        let seen = streams.into_iter().map(|stream| stream.name);
+        names.extend(seen.filter(|name| is_seen(caller, pattern, name)));
+        match next {
+            Some(next) => cursor = Some(next),
+            None => return Ok(names),
+        }
+    }
+}
+
+fn is_seen(caller: &Caller, pattern: &[u8], name: &[u8]) -> bool {
+    caller.reaches(Thing::Stream(name)) && matches(pattern, name)
+}
+
+/// How many streams `caller` reaches.
+pub(super) async fn count(door: &RedisDoor, caller: &Caller) -> Result<usize, OpError> {
+    Ok(names(door, caller, b"*").await?.len())
+}
+
+struct Names {
+    pattern: Bytes,
+    /// True where only their number is asked for.
+    counts: bool,
+}
+
+/// `KEYS pattern`.
+pub(super) fn keys(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
+    let pattern = call.arguments().first().cloned().unwrap_or_default();
+    Ok(Plan::Door(Box::new(Names { pattern, counts: false })))
+}
+
+/// `DBSIZE`.
+pub(super) fn size(_: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
+    Ok(Plan::Door(Box::new(Names { pattern: Bytes::from_static(b"*"), counts: true })))
+}
+
+impl AtDoor for Names {
+    fn run<'a>(
+        self: Box<Self>,
+        door: &'a RedisDoor,
+        caller: &'a Caller,
+        name: &'a str,
+    ) -> BoxFuture<'a, Reply> {
+        Box::pin(async move {
+            if caller.may(Scope::Read, Thing::Nothing).is_err() {
+                return no_permission(caller, name);
+            }
+            match names(door, caller, &self.pattern).await {
+                Ok(names) if self.counts => Reply::Integer(names.len() as i64),
+                Ok(names) => Reply::Array(names.into_iter().map(Reply::Bulk).collect()),
+                Err(error) => refusal(&error),
+            }
+        })
+    }
+}
+
+/// One step through the streams, newest first. The cursor is the number of the last stream that was looked at.
+struct Scan {
+    cursor: u64,
+    pattern: Bytes,
+    count: u32,
+    /// False where a type is asked for that no key has.
+    is_of_streams: bool,
+}
+
+/// `SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]`.
+pub(super) fn scan(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
+    let Some((cursor, mut rest)) = call.arguments().split_first() else { return Err(syntax()) };
+    let cursor = std::str::from_utf8(cursor).ok().and_then(|cursor| cursor.parse().ok());
+    let cursor = cursor.ok_or_else(|| Reply::error("ERR invalid cursor"))?;
+    let mut scan = Scan { cursor, pattern: Bytes::from_static(b"*"), count: 10, is_of_streams: true };
+    while let Some((option, behind)) = rest.split_first() {
+        let (value, behind) = behind.split_first().ok_or_else(syntax)?;
+        if is(option, "match") {
+            scan.pattern = value.clone();
+        } else if is(option, "count") {
+            let count = integer(value).ok_or_else(|| Reply::error(NOT_AN_INTEGER))?;
+            if count < 1 {
+                return Err(syntax());
+            }
+            scan.count = u32::try_from(count).map_or(PAGE_STREAMS, |count| count.min(PAGE_STREAMS));
+        } else if is(option, "type") {
+            scan.is_of_streams = is(value, "stream");
+            if !scan.is_of_streams && !OTHER_TYPES.iter().any(|known| is(value, known)) {
+                return Err(Reply::error(format!("ERR unknown type name '{}'", shown(value))));
+            }
+        } else {
+            return Err(syntax());
+        }
+        rest = behind;
+    }
+    Ok(Plan::Door(Box::new(scan)))
+}
+
+impl AtDoor for Scan {
+    fn run<'a>(
+        self: Box<Self>,
+        door: &'a RedisDoor,
+        caller: &'a Caller,
+        name: &'a str,
+    ) -> BoxFuture<'a, Reply> {
+        Box::pin(async move {
+            if caller.may(Scope::Read, Thing::Nothing).is_err() {
+                return no_permission(caller, name);
+            }
+            let cursor = (self.cursor > 0).then(|| Cursor(self.cursor.to_be_bytes().to_vec()));
+            let start = Bytes::copy_from_slice(prefix(&self.pattern));
+            let (streams, next) = match page(door, start, cursor, self.count).await {
+                Ok(found) => found,
+                Err(error) => return refusal(&error),
+            };
+            let next = next.and_then(|next| next.0.try_into().ok()).map_or(0, u64::from_be_bytes);
+            let names = streams.into_iter().map(|stream| stream.name);
+            let seen = names.filter(|name| self.is_of_streams && is_seen(caller, &self.pattern, name));
+            Reply::Array(vec![Reply::bulk(next.to_string()), Reply::Array(seen.map(Reply::Bulk).collect())])
+        })
+    }
+}
