@@ -182,7 +182,7 @@ fn parse_key(key: &Secret) -> Result<BearerKey, Failure> {
 fn start_failed(error: StartError) -> Failure {
     let exit = match error {
         StartError::Listen { .. } => Exit::AddressTaken,
-        StartError::Tls(_) => Exit::Usage,
+        StartError::Tls(_) | StartError::OpenDoor(_) => Exit::Usage,
         StartError::Keys(_) => Exit::Storage,
     };
     Failure::new(exit, error)

@@ -33,4 +33,10 @@ impl Request {
     pub(crate) fn count(&self) -> usize {
         self.parts.len()
     }
+
+    /// Name and arguments, to be taken apart.
+    #[cfg(test)]
+    pub(crate) fn into_parts(self) -> Vec<Bytes> {
+        self.parts
+    }
 }
