@@ -183,3 +183,59 @@ impl Drop for Seat {
         self.waits.lines().leave_seat(self.key);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use naven_store::conformance::{ManualClock, SeededRandom};
+    use naven_store::model::Model;
+    use tokio_util::task::TaskTracker;
+
+    use super::*;
+    use crate::wait::WaitLimits;
+
+    fn waits(per_key: usize) -> Arc<Waits> {
+        let engine = Model::new(Arc::new(ManualClock::default()), Arc::new(SeededRandom::new(1)));
+        Waits::new(Arc::new(engine), TaskTracker::new(), WaitLimits { per_node: 9, per_key })
+    }
+
+    async fn looks(seat: &Seat) -> Option<Look> {
+        // Below the time after which the first one looks in any case.
+        tokio::time::timeout(Duration::from_millis(100), seat.look(None)).await.ok()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn readers_of_a_queue_look_one_after_the_other_and_those_of_a_stream_all() {
+        let (waits, key) = (waits(9), KeyId::from_bits(1));
+        let queue = QueueId::from_bits(7);
+        let on_queue = WaitsFor { queues: vec![queue], streams: Vec::new() };
+        let seat = |on: &WaitsFor| waits.seat(on.clone(), 0, key).expect("there is room");
+        let (first, second) = (seat(&on_queue), seat(&on_queue));
+        waits.readers.hint_queue(queue);
+        assert_eq!((looks(&first).await, looks(&second).await), (Some(Look::Now), None));
+        drop(first);
+        assert_eq!(looks(&second).await, Some(Look::Now), "who leaves has the next one look");
+        let on_stream = WaitsFor { queues: Vec::new(), streams: vec![Bytes::from_static(b"s")] };
+        let (one, other) = (seat(&on_stream), seat(&on_stream));
+        for _ in 0..2 {
+            // The first look is at once: what was hinted of streams before is not kept.
+            assert_eq!((looks(&one).await, looks(&other).await), (Some(Look::Now), Some(Look::Now)));
+            waits.readers.hint_stream(&Bytes::from_static(b"s"));
+        }
+        waits.drain();
+        assert_eq!((looks(&one).await, looks(&second).await), (Some(Look::Closing), Some(Look::Closing)));
+    }
+
+    #[tokio::test]
+    async fn readers_count_among_those_who_wait() {
+        let (waits, key) = (waits(1), KeyId::from_bits(1));
+        let seat = waits.seat(WaitsFor::default(), 0, key).expect("there is room");
+        assert_eq!(waits.counts().claims, 1);
+        let refused = waits.seat(WaitsFor::default(), 0, key).map(drop).expect_err("one too many");
+        assert_eq!(refused.code, ErrorCode::TooManyWaiters);
+        drop(seat);
+        assert_eq!(waits.counts().claims, 0);
+        assert!(waits.seat(WaitsFor::default(), 0, key).is_ok());
+    }
+}

@@ -21,7 +21,7 @@ pub(super) fn some_commands(call: &Request, setting: Setting<'_>) -> Result<Plan
     if names.is_empty() {
         return all_commands(call, setting);
     }
-    let of = |name: &Bytes| find_by_full_name(name).map_or(Reply::NullArray, info);
+    let of = |name: &Bytes| find_by_full_name(name).map_or(Reply::Null, info);
     Ok(Plan::Reply(Reply::Array(names.iter().map(of).collect())))
 }
 
