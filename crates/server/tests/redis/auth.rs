@@ -1,8 +1,11 @@
 //! Who may call, and what a key may do.
 
-use naven_server::{Server, ServerConfig, StartError, SystemClock, SystemRandom};
-use naven_store::txn::{AdminOp, OpKind, Txn};
 use std::sync::Arc;
+
+use naven_server::{Server, ServerConfig, StartError, SystemClock, SystemRandom};
+use naven_store::Clock;
+use naven_store::conformance::ManualClock;
+use naven_store::key::KeyRecord;
 
 use crate::client::TestServer;
 
@@ -29,23 +32,34 @@ async fn a_key_opens_the_door() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_gone_loses_its_access() {
+async fn a_key_whose_time_is_over_loses_its_access_with_the_next_call() {
     let (record, key) = TestServer::worker(&["read"], &["*"]);
-    let id = record.id;
-    let server = TestServer::with_key(record).await;
+    let expires_at = Some(ManualClock::default().wall().plus_ms(1_000));
+    let server = TestServer::with_key(KeyRecord { expires_at, ..record }).await;
     let mut client = server.connect().await;
     assert_eq!(client.call(&["AUTH", &key]).await, "+OK");
+    server.clock.advance_ms(999);
     assert_eq!(client.call(&["DBSIZE"]).await, ":0");
-    let delete = OpKind::Admin(AdminOp::DeleteKey { key: id, revision: None });
-    server.engine.submit(vec![Txn::one(delete)]).await;
-    // The ring is read again with a change of keys over HTTP; a new server stands for that here.
-    let again = ServerConfig::new(([127, 0, 0, 1], 0).into());
-    let mut again = ServerConfig { redis: Some(([127, 0, 0, 1], 0).into()), ..again };
-    again.admin_key = Some(server.key.parse().unwrap());
-    let (clock, random) = (Arc::new(SystemClock::new()), Arc::new(SystemRandom));
-    let running = Server::start(again, server.engine.clone(), clock, random).await.unwrap();
-    let later = TestServer { running, engine: server.engine.clone(), key: server.key.clone() };
-    assert_eq!(later.connect().await.call(&["AUTH", &key]).await, WRONGPASS);
+    server.clock.advance_ms(1);
+    assert_eq!(client.call(&["DBSIZE"]).await, NOAUTH);
+    assert_eq!(client.call(&["AUTH", &key]).await, WRONGPASS);
+    assert_eq!(client.call(&["AUTH", &server.key]).await, "+OK", "another one opens the door again");
+}
+
+#[tokio::test]
+async fn a_bound_on_calls_is_told_and_is_not_for_the_connection_itself() {
+    let (record, key) = TestServer::worker(&["read"], &["*"]);
+    let server = TestServer::with_key(KeyRecord { rate_limit: Some(1), ..record }).await;
+    let mut client = server.connect().await;
+    assert_eq!(client.call(&["AUTH", &key]).await, "+OK");
+    let mut replies = Vec::new();
+    for _ in 0..1_000 {
+        replies.push(client.call(&["DBSIZE"]).await);
+        assert_eq!(client.call(&["PING"]).await, "+PONG");
+    }
+    let refused = "-ERR the key makes more than 1 calls a second: try again in 1 seconds";
+    assert!(replies.iter().all(|reply| reply == ":0" || reply == refused), "{replies:?}");
+    assert_eq!((replies[0].as_str(), replies.iter().any(|reply| reply == refused)), (":0", true));
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use naven_api::{KeyId, Timestamp};
 use naven_server::auth::BearerKey;
 use naven_server::{Running, Server, ServerConfig, SystemClock, SystemRandom};
 use naven_store::Engine;
+use naven_store::conformance::ManualClock;
 use naven_store::key::{KeyCondition, KeyRecord, KeySecret};
 use naven_store::model::Model;
 use naven_store::queue::{QueueSettings, StreamChanges};
@@ -25,6 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct TestServer {
     pub(crate) running: Running,
     pub(crate) engine: Arc<dyn Engine>,
+    pub(crate) clock: Arc<ManualClock>,
     /// The key `admin`.
     pub(crate) key: String,
 }
@@ -32,7 +34,7 @@ pub(crate) struct TestServer {
 impl TestServer {
     /// A server whose settings a test changes.
     pub(crate) async fn start_with(change: impl FnOnce(&mut ServerConfig)) -> Self {
-        let (clock, random) = (Arc::new(SystemClock::new()), Arc::new(SystemRandom));
+        let (clock, random) = (Arc::new(ManualClock::default()), Arc::new(SystemRandom));
         let engine: Arc<dyn Engine> = Arc::new(Model::new(clock.clone(), random.clone()));
         let key = BearerKey::generate(&*clock, &*random);
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
@@ -40,8 +42,9 @@ impl TestServer {
         config.redis = Some(any);
         config.admin_key = Some(key.clone());
         change(&mut config);
-        let running = Server::start(config, Arc::clone(&engine), clock, random).await.expect("it starts");
-        Self { running, engine, key: key.reveal().to_owned() }
+        let running =
+            Server::start(config, Arc::clone(&engine), clock.clone(), random).await.expect("it starts");
+        Self { running, engine, clock, key: key.reveal().to_owned() }
     }
 
     /// A server with keys.
@@ -54,8 +57,7 @@ impl TestServer {
         Self::start_with(|config| config.redis_settings.no_auth = true).await
     }
 
-    /// A second key, which a server started over the same engine knows; for a running one use `AUTH` after
-    /// its ring was read again.
+    /// A second key, for [`TestServer::with_key`].
     pub(crate) fn worker(scopes: &[&str], queues: &[&str]) -> (KeyRecord, String) {
         let key = BearerKey::generate(&SystemClock::new(), &SystemRandom);
         let owned = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
@@ -67,7 +69,7 @@ impl TestServer {
 
     /// A server that knows `record` besides its admin key.
     pub(crate) async fn with_key(record: KeyRecord) -> Self {
-        let (clock, random) = (Arc::new(SystemClock::new()), Arc::new(SystemRandom));
+        let (clock, random) = (Arc::new(ManualClock::default()), Arc::new(SystemRandom));
         let engine: Arc<dyn Engine> = Arc::new(Model::new(clock.clone(), random.clone()));
         let put = OpKind::Admin(AdminOp::PutKey { record, over: KeyCondition::Any });
         engine.submit(vec![Txn::one(put)]).await;
@@ -75,8 +77,9 @@ impl TestServer {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let mut config = ServerConfig::new(any);
         (config.redis, config.admin_key) = (Some(any), Some(key.clone()));
-        let running = Server::start(config, Arc::clone(&engine), clock, random).await.expect("it starts");
-        Self { running, engine, key: key.reveal().to_owned() }
+        let running =
+            Server::start(config, Arc::clone(&engine), clock.clone(), random).await.expect("it starts");
+        Self { running, engine, clock, key: key.reveal().to_owned() }
     }
 
     /// Makes a stream with a queue of another name on it.
