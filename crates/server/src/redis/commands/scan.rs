@@ -95,7 +95,28 @@ impl AtDoor for Names {
     }
 }
 
-/// One step through the streams, newest first. The cursor is the number of the last stream that was looked at.
+/// Bits of a SCAN cursor that say how many bytes the engine's own cursor has.
+const LENGTH_BITS: u32 = 5;
+
+/// The engine's cursor as the number that SCAN has to give: its value, and its length. None where that is no
+/// number of 64 bits, which no engine's cursor of streams is.
+fn number_of(Cursor(bytes): &Cursor) -> Option<u64> {
+    let mut value = [0; 16];
+    value.get_mut(16_usize.checked_sub(bytes.len())?..)?.copy_from_slice(bytes);
+    let value = u64::try_from(u128::from_be_bytes(value)).ok()?;
+    let room = u64::MAX >> LENGTH_BITS;
+    (value <= room).then_some((value << LENGTH_BITS) | bytes.len() as u64)
+}
+
+/// The same back again; none where no cursor has this number.
+fn cursor_of(number: u64) -> Option<Cursor> {
+    let length = (number & ((1 << LENGTH_BITS) - 1)) as usize;
+    let value = u128::from(number >> LENGTH_BITS).to_be_bytes();
+    let bytes = value.get(16_usize.checked_sub(length)?..).filter(|bytes| !bytes.is_empty())?;
+    Some(Cursor(bytes.to_vec()))
+}
+
+/// One step through the streams, newest first.
 struct Scan {
     cursor: u64,
     pattern: Bytes,
@@ -144,16 +165,39 @@ impl AtDoor for Scan {
             if caller.may(Scope::Read, Thing::Nothing).is_err() {
                 return no_permission(caller, name);
             }
-            let cursor = (self.cursor > 0).then(|| Cursor(self.cursor.to_be_bytes().to_vec()));
+            let cursor = match self.cursor {
+                0 => None,
+                number => match cursor_of(number) {
+                    Some(cursor) => Some(cursor),
+                    None => return Reply::error("ERR invalid cursor"),
+                },
+            };
             let start = Bytes::copy_from_slice(prefix(&self.pattern));
             let (streams, next) = match page(door, start, cursor, self.count).await {
                 Ok(found) => found,
                 Err(error) => return refusal(&error),
             };
-            let next = next.and_then(|next| next.0.try_into().ok()).map_or(0, u64::from_be_bytes);
+            let next = next.and_then(|next| number_of(&next)).unwrap_or(0);
             let names = streams.into_iter().map(|stream| stream.name);
             let seen = names.filter(|name| self.is_of_streams && is_seen(caller, &self.pattern, name));
             Reply::Array(vec![Reply::bulk(next.to_string()), Reply::Array(seen.map(Reply::Bulk).collect())])
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_s_cursor_comes_back_from_its_number() {
+        for bytes in [vec![0, 0, 1, 2], vec![0xff; 4], u128::from(7_u64).to_be_bytes().to_vec()] {
+            let cursor = Cursor(bytes);
+            let number = number_of(&cursor).expect("it is a number");
+            assert_eq!(cursor_of(number), Some(cursor));
+        }
+        assert_eq!(number_of(&Cursor(vec![0xff; 16])), None);
+        assert_eq!(cursor_of(32), None, "of no bytes");
+        assert_eq!(cursor_of(31), None, "of too many");
     }
 }
