@@ -151,7 +151,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.know_caller();
         }
         if caller.is_none() && !command.is(Flag::NoAuth) {
-            self.refuse(Reply::error(super::NOAUTH));
+            self.refuse(Reply::error(super::words::NOAUTH));
             return Ok(());
         }
         if let Some(reply) = caller.as_ref().and_then(|caller| held_back(caller, command)) {
@@ -159,7 +159,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return Ok(());
         }
         let Some(parse) = parser(command.name) else {
-            self.refuse(super::unbuilt(command));
+            self.refuse(super::words::unbuilt(command));
             return Ok(());
         };
         if self.session.transaction.is_some()
@@ -228,7 +228,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 let reply = at_door.run(&self.session.door, &caller, command.name).await;
                 self.answer_with(&reply).await;
             }
-            (Plan::Ask(_) | Plan::Wait(_) | Plan::Door(_), None) => self.refuse(Reply::error(super::NOAUTH)),
+            (Plan::Ask(_) | Plan::Wait(_) | Plan::Door(_), None) => {
+                self.refuse(Reply::error(super::words::NOAUTH))
+            }
         }
         Ok(())
     }

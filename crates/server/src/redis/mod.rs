@@ -18,4 +18,3 @@ mod words;
 
 pub(crate) use door::RedisDoor;
 pub(crate) use listen::serve_redis;
-use words::{NOAUTH, unbuilt};

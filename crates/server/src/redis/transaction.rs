@@ -100,7 +100,7 @@ impl Session {
     }
 
     async fn watch(&mut self, keys: Vec<bytes::Bytes>) -> Reply {
-        let Some(caller) = self.caller_now() else { return Reply::error(super::NOAUTH) };
+        let Some(caller) = self.caller_now() else { return Reply::error(super::words::NOAUTH) };
         let mut watched = std::mem::take(&mut self.watched);
         for key in keys {
             let stream = StreamRef(bytes::Bytes::copy_from_slice(&key));
@@ -121,7 +121,7 @@ impl Session {
         if transaction.is_refused {
             return Reply::error("EXECABORT Transaction discarded because of previous errors.");
         }
-        let Some(caller) = self.caller_now() else { return Reply::error(super::NOAUTH) };
+        let Some(caller) = self.caller_now() else { return Reply::error(super::words::NOAUTH) };
         let (mut items, mut ops) = (Vec::with_capacity(transaction.calls.len()), Vec::new());
         for (request, command) in transaction.calls {
             let (item, asked) = self.item(&caller, &request, command).await;
@@ -154,7 +154,7 @@ impl Session {
     async fn item(&self, caller: &Caller, request: &Request, command: &'static Command) -> (Item, Vec<Op>) {
         let setting = Setting { limits: &self.door.node.limits };
         let Some(parse) = parser(command.name) else {
-            return (Item::Ready(super::unbuilt(command)), Vec::new());
+            return (Item::Ready(super::words::unbuilt(command)), Vec::new());
         };
         let plan = parse(request, setting).unwrap_or_else(Plan::Reply);
         let node = &self.door.node;
