@@ -15,6 +15,7 @@ use crate::queue::QueueRef;
 use crate::read::Read;
 
 mod entries;
+mod fields;
 mod manage;
 mod operation;
 mod reader;
