@@ -166,6 +166,17 @@ pub const REDIS_COMMAND_BYTES_BEFORE_AUTH_MAX: usize = 64 * 1024;
 pub const REDIS_UNREAD_BYTES_MAX: usize = 1024 * 1024;
 /// Buffer that a Redis connection keeps while nothing is under way, in bytes: a larger one is let go.
 pub const REDIS_KEPT_BUFFER_BYTES: usize = 64 * 1024;
+/// Most bytes of content in one reply of the Redis door: a range that is larger is refused, and asks for COUNT.
+pub const REDIS_REPLY_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Most entries in one reply of the Redis door.
+pub const REDIS_REPLY_ENTRIES_MAX: u32 = 500_000;
+/// Most bytes of content that one call of the Redis door reads of one stream or takes over; one entry always
+/// fits.
+pub const REDIS_READ_BYTES_MAX: u64 = 8 * 1024 * 1024;
+/// Most entries that one call of the Redis door hands out to a consumer of one group.
+pub const REDIS_READ_ENTRIES_MAX: u64 = 10_000;
+/// Longest name of a producer and of what it names its entries by, on the Redis door, in bytes.
+pub const REDIS_PRODUCER_BYTES_MAX: usize = DEDUPE_KEY_BYTES_MAX;
 /// Overdue leases that one claim expires before it takes.
 pub const CLAIM_EXPIRES_MAX: usize = 1_000;
 /// Events that get their place in one operation; the rest get theirs in later ones.

@@ -4,13 +4,14 @@
 
 use super::{
     client, client_kill, client_list, command_info, config, connection, flush, hello, help, info, keys, scan,
-    transaction,
+    transaction, xack, xadd, xautoclaim, xclaim, xdel, xgroup, xinfo, xpending, xrange, xread, xreadgroup,
+    xsetid, xtrim,
 };
 use crate::redis::plan::Parse;
 
 /// The parser of the command of this full name, in lower case; none where the command is not built yet.
 pub(crate) fn parser(name: &str) -> Option<Parse> {
-    about_connection(name).or_else(|| about_keys(name))
+    about_connection(name).or_else(|| about_keys(name)).or_else(|| about_streams(name))
 }
 
 fn about_connection(name: &str) -> Option<Parse> {
@@ -48,8 +49,9 @@ fn about_connection(name: &str) -> Option<Parse> {
         "time" => connection::time,
         "unwatch" => transaction::unwatch,
         "watch" => transaction::watch,
-        "client|help" | "command|help" | "config|help" | "function|help" | "object|help" | "script|help"
-        | "xgroup|help" | "xinfo|help" => help::help,
+        "client|help" | "command|help" | "config|help" | "function|help" | "object|help" | "script|help" => {
+            help::help
+        }
         _ => return None,
     })
 }
@@ -66,6 +68,38 @@ fn about_keys(name: &str) -> Option<Parse> {
         "rename" => keys::rename,
         "scan" => scan::scan,
         "type" => keys::kind,
+        _ => return None,
+    })
+}
+
+fn about_streams(name: &str) -> Option<Parse> {
+    Some(match name {
+        "xack" => xack::parse,
+        "xackdel" => xack::parse_del,
+        "xadd" => xadd::parse,
+        "xautoclaim" => xautoclaim::parse,
+        "xclaim" => xclaim::parse,
+        "xdel" => xdel::parse,
+        "xdelex" => xdel::parse_ex,
+        "xgroup|create" => xgroup::parse_create,
+        "xgroup|createconsumer" => xgroup::parse_create_consumer,
+        "xgroup|delconsumer" => xgroup::parse_delete_consumer,
+        "xgroup|destroy" => xgroup::parse_destroy,
+        "xgroup|help" => xgroup::parse_help,
+        "xgroup|setid" => xgroup::parse_set_id,
+        "xinfo|consumers" => xinfo::parse_consumers,
+        "xinfo|groups" => xinfo::parse_groups,
+        "xinfo|help" => xinfo::parse_help,
+        "xinfo|stream" => xinfo::parse_stream,
+        "xlen" => xrange::parse_length,
+        "xnack" => xack::parse_nack,
+        "xpending" => xpending::parse,
+        "xrange" => xrange::parse,
+        "xread" => xread::parse,
+        "xreadgroup" => xreadgroup::parse,
+        "xrevrange" => xrange::parse_reverse,
+        "xsetid" => xsetid::parse,
+        "xtrim" => xtrim::parse,
         _ => return None,
     })
 }

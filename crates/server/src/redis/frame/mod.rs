@@ -18,6 +18,7 @@ pub(crate) use bounds::Bounds;
 #[cfg(test)]
 pub(crate) use bounds::Stage;
 pub(crate) use decode::Decoder;
+pub(crate) use number::number;
 pub(crate) use output::Output;
 #[cfg(test)]
 pub(crate) use protocol_error::ProtocolError;

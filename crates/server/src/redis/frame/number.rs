@@ -1,13 +1,14 @@
 //! Numbers of the wire, read as strictly as Redis reads them.
 //!
-//! Lives here: the whole number after `*` or `$`. Not here: numbers among a command's arguments.
+//! Lives here: whole numbers as they are written after `*` or `$`, and among arguments. Not here: what is said
+//! of one that is none.
 
 /// Longest number, in bytes: that of the lowest `i64` with its sign.
 pub(super) const NUMBER_BYTES_MAX: usize = 20;
 
 /// The number that `text` writes: no plus sign, no leading zero, no space. None for anything else, and past
 /// the range of `i64`.
-pub(super) fn number(text: &[u8]) -> Option<i64> {
+pub(crate) fn number(text: &[u8]) -> Option<i64> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     let is_canonical = match digits {
         [b'0'] => digits.len() == text.len(),
