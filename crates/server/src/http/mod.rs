@@ -41,6 +41,7 @@ mod router;
 mod routes;
 mod settle;
 mod shown;
+mod shown_fields;
 mod shown_path;
 mod stats;
 mod stream;

@@ -13,6 +13,7 @@ use naven_store::read::{Counts, DeliveryView, EventView, QueueView};
 use naven_store::reply::Grant;
 use naven_store::txn::{Body, Form, Place};
 
+use super::shown_fields;
 use crate::failure::Failure;
 
 /// When a stream's entries leave.
@@ -193,8 +194,7 @@ pub(super) fn claim(grant: Grant) -> Result<ClaimReply, Failure> {
 pub(super) fn payload(body: Body) -> Result<Payload, Failure> {
     let text = match body.form {
         Form::Json => String::from_utf8(body.bytes.into()).ok(),
-        // Only the Redis door makes such bodies, and it is not built yet.
-        Form::Fields => None,
+        Form::Fields => body.fields().map(|pairs| shown_fields::object(&pairs)),
     };
     text.and_then(Payload::stored).ok_or_else(|| Failure::internal("a stored payload is not JSON"))
 }

@@ -16,5 +16,7 @@ mod session;
 mod transaction;
 mod words;
 
+#[cfg(test)]
+pub(crate) use commands::fields_of;
 pub(crate) use door::RedisDoor;
 pub(crate) use listen::serve_redis;

@@ -46,7 +46,7 @@ pub(super) fn by_key(read: Vec<(Bytes, Reply)>, protocol: Protocol) -> Reply {
 }
 
 /// A body's fields and values.
-pub(super) fn fields(body: &Body) -> Vec<(Bytes, Bytes)> {
+pub(crate) fn fields(body: &Body) -> Vec<(Bytes, Bytes)> {
     let pairs = match body.form {
         Form::Fields => body.fields(),
         Form::Json => serde_json::from_slice(&body.bytes).ok().map(|Members(pairs)| pairs),

@@ -40,4 +40,6 @@ mod xreadgroup;
 mod xsetid;
 mod xtrim;
 
+#[cfg(test)]
+pub(crate) use entries::fields as fields_of;
 pub(crate) use parsers::parser;
