@@ -22,6 +22,8 @@ mod number;
 mod parsers;
 mod read_options;
 mod scan;
+#[cfg(test)]
+mod tests;
 mod transaction;
 mod trimming;
 mod words;

@@ -49,6 +49,7 @@ pub(super) fn count(answer: Answer) -> Reply {
         Ok(OpReply::Fates(fates)) => {
             shown(fates.iter().filter(|fate| **fate != Fate::Missing).count() as u64)
         }
+        Ok(OpReply::Removed(count)) => shown(count),
         answer => words::unexpected(answer),
     })
 }
