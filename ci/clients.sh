@@ -19,23 +19,17 @@ fail() {
 }
 
 source "$root/ci/server.sh"
+source "$root/ci/client_copy.sh"
 
 new_queue() {
   call event-queues "{\"name\":\"$1\"}" >"$work/reply" || fail "no queue $1: $(cat "$work/reply")"
   node -pe 'JSON.parse(require("fs").readFileSync(0, "utf8")).data.id' <"$work/reply"
 }
 
-# run_client NAME SCRIPT: copied first, since `shared` may be read-only and npm writes beside the script.
+# run_client NAME SCRIPT
 run_client() {
-  local name=$1 script=$2 queue status=0
-  local folder=$target/clients/$name
-  rm -rf "$folder"
-  mkdir -p "$(dirname "$folder")"
-  cp -R "$shared/clients/$name" "$folder"
-  chmod -R u+w "$folder"
-  if [ -e "$folder/package-lock.json" ]; then
-    npm --prefix "$folder" ci --no-audit --no-fund --loglevel=error
-  fi
+  local name=$1 script=$2 folder queue status=0
+  copy_client "$name"
   queue=$(new_queue "$name")
   echo "$name:"
   NAVEN_API_URL=$url NAVEN_API_KEY=$key NAVEN_QUEUE_ID=$queue \
