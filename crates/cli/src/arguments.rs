@@ -12,6 +12,7 @@ use crate::config::ConfigCommand;
 use crate::dead_letter::DeadLetterCommand;
 use crate::event::EventCommand;
 use crate::heartbeat::HeartbeatArgs;
+use crate::import::ImportArgs;
 use crate::key::KeyCommand;
 use crate::operation::OperationCommand;
 use crate::publish::PublishArgs;
@@ -86,6 +87,8 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Make a new data folder of what can be read in a damaged one, which stays as it is.
     Salvage(SalvageArgs),
+    /// Copy streams of a running Redis or Valkey, with their groups and pending lists.
+    Import(ImportArgs),
     /// Print what a shell needs to complete the verbs and flags of naven.
     Completions(CompletionsArgs),
 }

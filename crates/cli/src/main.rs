@@ -20,6 +20,7 @@ mod event_list;
 mod event_shown;
 mod exit;
 mod heartbeat;
+mod import;
 mod key;
 mod logs;
 mod operation;
@@ -98,6 +99,7 @@ fn run(arguments: Arguments, matches: &ArgMatches) -> Result<(), Failure> {
         Command::Restore(args) => as_client(log, restore::run(args)),
         Command::Verify(args) => as_client(log, verify::run(args)),
         Command::Salvage(args) => as_client(log, salvage::run(args)),
+        Command::Import(args) => as_client(log, import::run(args)),
     }
 }
 

@@ -9,12 +9,14 @@
 
 mod ended;
 mod http;
+mod redis;
 mod rows;
 mod secrets;
 mod server;
 
 pub(crate) use ended::{Ended, naven, run, run_with_input};
 pub(crate) use http::{Answer, Http};
+pub(crate) use redis::{Pass, Redis, Reply, between};
 pub(crate) use rows::wait_for_rows;
 pub(crate) use secrets::{assert_no_secret, forms};
 pub(crate) use server::{Naven, Start, key};

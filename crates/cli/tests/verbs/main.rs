@@ -12,6 +12,7 @@ mod dead_letters;
 mod event_lists;
 mod events;
 mod folders;
+mod imports;
 mod keys;
 mod placeholders;
 mod queues;
