@@ -304,6 +304,8 @@ pub struct QueueView {
     pub counts: Counts,
     /// When the longest-waiting ready event became due.
     pub oldest_ready: Option<Timestamp>,
+    /// Entries of its stream that were trimmed away before it had read them.
+    pub trimmed_unread: u64,
     /// The engine's wall clock at the time of the read.
     pub now: Timestamp,
     /// When it was made.
@@ -387,6 +389,8 @@ pub struct DeliveryView {
 pub struct SystemView {
     /// Queues that are not deleted.
     pub queues: u64,
+    /// Streams that are not deleted.
+    pub streams: u64,
     /// Bytes that the engine's files take; 0 for an engine without files.
     pub disk_bytes: u64,
     /// Bytes of a torn tail that were cut at the last start.

@@ -9,7 +9,7 @@ use crate::key::{KeyCondition, KeyRecord, KeySecret};
 use crate::queue::QueueRef;
 use crate::read::{Page, Read};
 use crate::reply::{OpReply, Refused};
-use crate::txn::{AdminOp, OpKind};
+use crate::txn::{AdminOp, From, OpKind};
 
 fn names(bench: &Bench, prefix: &str, limit: u32) -> Vec<String> {
     let (mut all, mut cursor) = (Vec::new(), None);
@@ -96,16 +96,21 @@ pub fn a_key_is_stored_under_its_name_and_replaced_by_the_next(bench: &Bench) {
     assert_eq!(put(key("worker", 6), KeyCondition::Absent), Ok(OpReply::Done), "the name is free again");
 }
 
-pub fn the_system_counts_queues_that_are_not_deleted(bench: &Bench) {
-    let queues = || match bench.read(Read::System) {
-        Ok(Page::System(view)) => view.queues,
+pub fn the_system_counts_queues_and_streams_that_are_not_deleted(bench: &Bench) {
+    let counts = || match bench.read(Read::System) {
+        Ok(Page::System(view)) => (view.queues, view.streams),
         other => panic!("the system: {other:?}"),
     };
-    assert_eq!(queues(), 0);
+    assert_eq!(counts(), (0, 0));
     bench.queue("a");
     bench.queue("b");
-    bench.ask(delete("a", false)).expect("it is there");
-    assert_eq!(queues(), 1);
+    bench.queue_on("c", "orders", From::Start);
+    bench.queue_on("d", "orders", From::Start);
+    assert_eq!(counts(), (4, 3));
+    for queue in ["a", "c", "d"] {
+        bench.ask(delete(queue, false)).expect("it is there");
+    }
+    assert_eq!(counts(), (1, 2), "a stream of a queue's own goes with it, another one stays");
 }
 
 pub fn a_read_sees_all_that_was_answered_before_it(bench: &Bench) {

@@ -305,7 +305,7 @@ macro_rules! conformance {
                 a_queue_s_id_says_when_it_was_made
                 queues_are_listed_newest_first_in_pages_by_prefix
                 a_key_is_stored_under_its_name_and_replaced_by_the_next
-                the_system_counts_queues_that_are_not_deleted
+                the_system_counts_queues_and_streams_that_are_not_deleted
                 a_read_sees_all_that_was_answered_before_it
                 a_payload_is_shown_where_it_is_asked_for
                 a_closed_engine_takes_no_work

@@ -86,6 +86,8 @@ pub fn what_is_trimmed_unread_is_kept_for_queues_that_ask_for_it(bench: &Bench) 
     let groups = bench.groups("orders");
     assert_eq!((groups[0].trimmed_unread, groups[0].lag), (0, 1));
     assert_eq!((groups[1].trimmed_unread, groups[1].lag), (2, 1));
+    let trimmed = |queue: &str| bench.view(queue).trimmed_unread;
+    assert_eq!((trimmed("keeps"), trimmed("loses")), (0, 2), "the queue's own picture says the same");
     assert_eq!(bench.take("loses", 9), events[2..]);
     assert_eq!(bench.event(events[0]).deliveries.len(), 1);
     bench.queue_on("late", "orders", From::Start);

@@ -58,7 +58,8 @@ impl World {
             Read::Audit { cursor, limit } => self.audit_log(cursor.as_ref(), *limit),
             Read::System => {
                 let queues = self.queues.iter().filter(|queue| queue.is_open()).count() as u64;
-                Ok(Page::System(SystemView { queues, ..SystemView::default() }))
+                let streams = self.streams.iter().filter(|stream| stream.closed_at.is_none()).count() as u64;
+                Ok(Page::System(SystemView { queues, streams, ..SystemView::default() }))
             }
         }
     }
@@ -126,6 +127,7 @@ impl World {
             paused: row.paused.clone(),
             counts: self.counts(queue),
             oldest_ready: next_ready(&self.events, queue).map(|at| due(&self.events[at])),
+            trimmed_unread: row.trimmed_unread,
             now: now.wall,
             created_at: row.created_at,
             updated_at: row.updated_at,

@@ -74,8 +74,9 @@ impl<T: Tables> Context<'_, T> {
             Read::Keys => Ok(Page::Keys(self.keys())),
             Read::Audit { cursor, limit } => self.audit_log(cursor.as_ref(), *limit as usize),
             Read::System => {
-                let queues = self.count_queues();
-                Ok(Page::System(SystemView { queues, ..SystemView::default() }))
+                // Every name of what is not deleted: of queues under `q`, of streams under `s`.
+                let (queues, streams) = (self.count_names(b"q", b"r"), self.count_names(b"s", b"t"));
+                Ok(Page::System(SystemView { queues, streams, ..SystemView::default() }))
             }
         }
     }
@@ -233,13 +234,13 @@ impl<T: Tables> Context<'_, T> {
         Some(self.delivery_view(queue, row, dealing))
     }
 
-    fn count_queues(&self) -> u64 {
-        let mut queues = 0;
-        self.tables.scan(Table::Name, b"q", b"r", Order::Rising, &mut |_, _| {
-            queues += 1;
+    fn count_names(&self, from: &[u8], to: &[u8]) -> u64 {
+        let mut names = 0;
+        self.tables.scan(Table::Name, from, to, Order::Rising, &mut |_, _| {
+            names += 1;
             ControlFlow::Continue(())
         });
-        queues
+        names
     }
 }
 

@@ -29,6 +29,7 @@ impl<T: Tables> Context<'_, T> {
             paused: row.paused.clone(),
             counts: self.counts(no, row),
             oldest_ready: again.into_iter().chain(fresh).min().map(Timestamp::from_ms),
+            trimmed_unread: progress.trimmed_unread,
             now: self.now.wall,
             created_at: row.created_at,
             updated_at: row.updated_at,

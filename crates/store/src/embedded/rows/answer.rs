@@ -262,7 +262,7 @@ fn put_queue(enc: &mut Enc, view: &QueueView) {
     for state in View::ALL {
         enc.u64(view.counts.of(state));
     }
-    enc.option(view.oldest_ready, put_time);
+    enc.option(view.oldest_ready, put_time).u64(view.trimmed_unread);
     for at in [view.now, view.created_at, view.updated_at] {
         put_time(enc, at);
     }
@@ -286,6 +286,7 @@ fn get_queue(dec: &mut Dec) -> Option<QueueView> {
         paused,
         counts,
         oldest_ready: dec.option(get_time)?,
+        trimmed_unread: dec.u64()?,
         now: get_time(dec)?,
         created_at: get_time(dec)?,
         updated_at: get_time(dec)?,
