@@ -241,3 +241,7 @@ pub const CLAIMER_SEEN_SECONDS: u32 = 900;
 pub const CLAIMER_CLIENT_BYTES_MAX: usize = 256;
 /// Most consumers that one answer lists.
 pub const CONSUMERS_SHOWN_MAX: usize = 1_000;
+/// Queues that one answer of `/metrics` lists, the newest: it says how many it leaves out.
+pub const METRICS_QUEUES_MAX: usize = 1_000;
+/// Streams that one answer of `/metrics` lists, the newest: it says how many it leaves out.
+pub const METRICS_STREAMS_MAX: usize = 1_000;

@@ -4,6 +4,7 @@
 //! come from (the command line), and the product's own bounds (`naven_api::limits`).
 
 use std::net::SocketAddr;
+use std::str::FromStr;
 use std::time::Duration;
 
 use naven_api::limits;
@@ -27,6 +28,8 @@ pub struct ServerConfig {
     pub tls: Option<TlsFiles>,
     /// From where the HTTP door may be called.
     pub access: Access,
+    /// Who may look at `/metrics`.
+    pub metrics: MetricsAccess,
     /// Sizes and counts.
     pub limits: ServerLimits,
     /// How long clients may take.
@@ -43,6 +46,7 @@ impl ServerConfig {
             admin_key: None,
             tls: None,
             access: Access::default(),
+            metrics: MetricsAccess::default(),
             limits: ServerLimits::default(),
             patience: Patience::default(),
         }
@@ -56,6 +60,43 @@ pub struct RedisSettings {
     pub no_auth: bool,
     /// True where FLUSHDB and FLUSHALL delete every stream, for keys that may.
     pub allow_flush: bool,
+}
+
+/// Who may look at `/metrics`, which names every queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MetricsAccess {
+    /// A key with the scope `read` or `admin` that reaches every queue.
+    #[default]
+    Key,
+    /// Everybody who reaches the HTTP door.
+    Open,
+    /// Nobody: there is no such path.
+    Off,
+}
+
+/// Why a text is not the name of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected key, open or off")]
+pub struct ParseMetricsAccessError;
+
+impl MetricsAccess {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Key => "key",
+            Self::Open => "open",
+            Self::Off => "off",
+        }
+    }
+}
+
+impl FromStr for MetricsAccess {
+    type Err = ParseMetricsAccessError;
+
+    fn from_str(text: &str) -> Result<Self, ParseMetricsAccessError> {
+        let all = [Self::Key, Self::Open, Self::Off];
+        all.into_iter().find(|access| access.as_str() == text).ok_or(ParseMetricsAccessError)
+    }
 }
 
 /// Sizes and counts.

@@ -9,6 +9,7 @@ mod claimers;
 mod config;
 mod failure;
 mod http;
+mod metrics;
 mod net;
 mod node;
 mod redis;
@@ -24,7 +25,9 @@ pub use access::{
     Access, HostName, Origin, ParseHostNameError, ParseOriginError, ParseTrustedProxyError,
     TRUSTED_PROXIES_MAX, TrustedProxy,
 };
-pub use config::{Patience, RedisSettings, ServerConfig, ServerLimits};
+pub use config::{
+    MetricsAccess, ParseMetricsAccessError, Patience, RedisSettings, ServerConfig, ServerLimits,
+};
 pub use failure::Failure;
 pub use http::openapi_document;
 pub use net::{TlsError, TlsFiles};

@@ -20,6 +20,7 @@ use crate::auth::KeyRing;
 use crate::claimers::Claimers;
 use crate::config::{Patience, ServerLimits};
 use crate::failure::Failure;
+use crate::metrics::Metrics;
 use crate::net::Tls;
 use crate::wait::Waits;
 use crate::watch::Watch;
@@ -30,6 +31,7 @@ pub(crate) struct Node {
     pub(crate) waits: Arc<Waits>,
     pub(crate) claimers: Claimers,
     pub(crate) watch: Arc<Watch>,
+    pub(crate) metrics: Metrics,
     pub(crate) keys: KeyRing,
     /// True where the server's settings name the key `admin`.
     pub(crate) has_admin_key: bool,

@@ -20,6 +20,7 @@ use crate::auth::{self, KeyRing};
 use crate::claimers::Claimers;
 use crate::config::{RedisSettings, ServerConfig};
 use crate::http::HttpDoor;
+use crate::metrics::Metrics;
 use crate::net::{self, Stops, Tls, TlsError};
 use crate::node::Node;
 use crate::redis::{self, RedisDoor};
@@ -87,6 +88,7 @@ impl Server {
             waits: Waits::new(Arc::clone(&engine), tasks.clone(), limits),
             claimers: Claimers::new(Arc::clone(&clock)),
             watch: Arc::new(Watch::new(clock.wall(), random.draw_u128() as u64)),
+            metrics: Metrics::new(config.metrics),
             keys,
             has_admin_key: config.admin_key.is_some(),
             tls,

@@ -4,10 +4,12 @@
 //! (`http/stats.rs`).
 
 mod bucket;
+mod figure;
 mod recorder;
 mod series;
 mod times;
 
 pub(crate) use bucket::Sample;
+pub(crate) use figure::{Figure, Totals};
 pub(crate) use recorder::Recorder;
 pub(crate) use series::Span;

@@ -127,6 +127,11 @@ impl Tails {
         Some(Place { places: Arc::clone(&self.places), key })
     }
 
+    /// How many are taken.
+    pub(crate) fn open(&self) -> usize {
+        lock(&self.places).taken
+    }
+
     fn ring(&self) -> MutexGuard<'_, Ring> {
         lock(&self.ring)
     }

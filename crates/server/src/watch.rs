@@ -145,6 +145,7 @@ mod tests {
         };
         assert!(complete(120));
         watch.hear(Told::Missed, at(250));
+        assert_eq!(watch.recorder().gaps(), 1);
         assert_eq!([0, 120, 180, 240, 300].map(complete), [true, true, false, false, true]);
         let next = watch.tails.from(1, queue, |_| true, 10);
         assert!(matches!(next.changes.as_slice(), [(1, Kept::Gap)]));

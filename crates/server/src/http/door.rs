@@ -102,6 +102,7 @@ impl HttpDoor {
     /// Answers as if nobody compressed anything or came from another origin.
     async fn answer_plainly(self, mut request: Request<Body>) -> Response<Body> {
         let began = self.node.clock.monotonic_ms();
+        let call = self.node.metrics.calls.begin(&mut request);
         let id = request_id(&request).unwrap_or_else(|| self.new_request_id());
         let (method, path) = (request.method().clone(), shown_path(request.uri().path()));
         let tally = Tally::default();
@@ -128,6 +129,7 @@ impl HttpDoor {
         }
         rate::tell(&mut response, &tally);
         finish(&mut response, &id);
+        call.answered(response.status());
         let (status, took_ms) = (response.status().as_u16(), self.node.clock.monotonic_ms() - began);
         let code = failure.as_ref().map_or(0, |failure| failure.code.code());
         let client = caller.filter(|_| caller != peer).map(display);

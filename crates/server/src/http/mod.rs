@@ -26,6 +26,7 @@ mod host;
 mod key;
 mod lease_batch;
 mod list;
+mod metrics;
 mod openapi;
 mod operate;
 mod operation;

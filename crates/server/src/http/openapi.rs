@@ -30,6 +30,7 @@ mod words;
 const JSON: &str = "application/json";
 const EVENT_STREAM: &str = "text/event-stream";
 const OCTETS: &str = "application/octet-stream";
+const TEXT: &str = "text/plain";
 const BEARER: &str = "bearer";
 /// The scope that a call needs, for programs.
 const SCOPE: &str = "x-naven-scope";
@@ -249,6 +250,7 @@ fn data(data: &Data) -> Schema {
             let binary = SchemaFormat::KnownFormat(KnownFormat::Binary);
             ObjectBuilder::new().schema_type(Type::String).format(Some(binary)).into()
         }
+        Data::Text => ObjectBuilder::new().schema_type(Type::String).into(),
         Data::Events(name) => ObjectBuilder::new()
             .schema_type(Type::String)
             .description(Some(format!("Server-sent events; data of each is one line of {name}")))
@@ -256,13 +258,14 @@ fn data(data: &Data) -> Schema {
     }
 }
 
-/// Everything but a backup and a tail is JSON.
+/// Everything but a backup, a tail and metrics is JSON.
 fn media_type(data: &Data) -> &'static str {
     match data {
         Data::Of(_) | Data::Either(..) | Data::OrNull(_) | Data::ListOf(_) | Data::ItemsOf(_) | Data::Raw => {
             JSON
         }
         Data::Bytes => OCTETS,
+        Data::Text => TEXT,
         Data::Events(_) => EVENT_STREAM,
     }
 }

@@ -8,18 +8,22 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::{delete, get, post};
 use naven_api::ErrorCode;
+use tower::util::MapRequestLayer;
 
 use super::{
     audit, backup, cancel, claim, consumer, dead_bulk, dead_letter, docs, event, event_list, group, health,
-    key, lease_batch, openapi, operate, operation, publish, purge, queue, settle, stats, stream, system,
-    tail, timeline,
+    key, lease_batch, metrics, openapi, operate, operation, publish, purge, queue, settle, stats, stream,
+    system, tail, timeline,
 };
+use crate::config::MetricsAccess;
 use crate::failure::Failure;
+use crate::metrics::note_route;
 use crate::node::Node;
 
 /// Every route of the door.
 pub(super) fn router(node: Arc<Node>) -> Router {
     streams()
+        .merge(about(node.metrics.access))
         .route("/v1/event-queues", get(queue::list).post(queue::create))
         .route("/v1/event-queues/{queue}", get(queue::get).patch(queue::patch).delete(queue::delete))
         .route("/v1/event-queues/{queue}/pause", post(queue::pause))
@@ -58,15 +62,25 @@ pub(super) fn router(node: Arc<Node>) -> Router {
         .route("/v1/system", get(system::system))
         .route("/v1/system/nodes", get(system::nodes))
         .route("/v1/system/backup", get(backup::backup))
+        .fallback(no_route)
+        .method_not_allowed_fallback(no_method)
+        .layer(MapRequestLayer::new(note_route))
+        .with_state(node)
+}
+
+/// What says how the server is and what it takes.
+fn about(looking: MetricsAccess) -> Router<Arc<Node>> {
+    let router = Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/docs", get(docs::calls))
         .route("/docs/errors", get(docs::errors))
         .route("/docs/errors/{code}", get(docs::error))
-        .route("/openapi.json", get(openapi::document))
-        .fallback(no_route)
-        .method_not_allowed_fallback(no_method)
-        .with_state(node)
+        .route("/openapi.json", get(openapi::document));
+    match looking {
+        MetricsAccess::Key | MetricsAccess::Open => router.route("/metrics", get(metrics::metrics)),
+        MetricsAccess::Off => router,
+    }
 }
 
 fn streams() -> Router<Arc<Node>> {

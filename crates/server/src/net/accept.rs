@@ -79,10 +79,11 @@ pub(crate) async fn serve_http(
         connections.spawn(async move {
             let node = Arc::clone(&door.node);
             node.connections.fetch_add(1, Ordering::Relaxed);
+            let inside = node.metrics.doors.http.enter();
             let peer = stream.peer_addr().ok().map(Peer::new);
             connection::serve(stream, door.from(peer), stops, streams).await;
             node.connections.fetch_sub(1, Ordering::Relaxed);
-            drop(permit);
+            drop((inside, permit));
         });
     }
 }

@@ -11,6 +11,7 @@ use naven_api::{QueueId, Timestamp};
 use naven_store::Change;
 
 use super::bucket::Sample;
+use super::figure::Totals;
 use super::series::{Series, Span, still};
 
 /// The figures of all queues.
@@ -22,6 +23,8 @@ pub(crate) struct Recorder {
     bytes: usize,
     /// Minutes in which changes were missed, as seconds since 1970.
     missed: BTreeSet<i64>,
+    /// How often changes were missed.
+    gaps: u64,
     /// Queues that have changed since they were last looked at.
     changed: HashSet<QueueId>,
 }
@@ -36,7 +39,7 @@ pub(crate) struct Recorded {
 impl Recorder {
     pub(crate) fn new(since: Timestamp) -> Self {
         let (series, missed, changed) = (HashMap::new(), BTreeSet::new(), HashSet::new());
-        Self { since, series, bytes: 0, missed, changed }
+        Self { since, series, bytes: 0, missed, gaps: 0, changed }
     }
 
     /// Counts one change in each of its queues.
@@ -57,6 +60,7 @@ impl Recorder {
     /// Changes were missed at this instant.
     pub(crate) fn miss(&mut self, at: Timestamp) {
         let second = at.as_ms().div_euclid(1_000);
+        self.gaps += 1;
         self.missed.insert(second - second.rem_euclid(60));
         let kept = second - i64::from(STATS_KEPT_SECONDS);
         self.missed = self.missed.split_off(&kept);
@@ -78,6 +82,16 @@ impl Recorder {
         if let Some(series) = self.series.remove(&queue) {
             self.bytes = self.bytes.saturating_sub(series.bytes);
         }
+    }
+
+    /// What is counted of a queue since it is recorded: nothing where it is not.
+    pub(crate) fn totals(&self, queue: QueueId) -> Totals {
+        self.series.get(&queue).map_or_else(Totals::default, |series| series.totals)
+    }
+
+    /// How often changes were missed.
+    pub(crate) fn gaps(&self) -> u64 {
+        self.gaps
     }
 
     /// What is known of a span; the queue stands like `now_at` now.

@@ -13,6 +13,7 @@ use naven_api::watch::StatsPoint;
 use naven_store::Change;
 
 use super::bucket::{Bucket, Sample};
+use super::figure::Totals;
 
 /// Steps of one length, by their number since 1970.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(super) struct Series {
     pub(super) last: Timestamp,
     /// About how many bytes they take.
     pub(super) bytes: usize,
+    /// Their sums, also of what is not kept step by step any more.
+    pub(super) totals: Totals,
     fine: Steps,
     coarse: Steps,
 }
@@ -106,6 +109,7 @@ impl Series {
             since,
             last: since,
             bytes: size_of::<Self>() + 64,
+            totals: Totals::default(),
             fine: Steps::new(STATS_FINE_SECONDS, STATS_FINE_KEPT_SECONDS),
             coarse: Steps::new(STATS_STEP_SECONDS, STATS_KEPT_SECONDS),
         }
@@ -113,6 +117,7 @@ impl Series {
 
     pub(super) fn add(&mut self, change: &Change) {
         self.last = self.last.max(change.at);
+        self.totals.add(change);
         self.change(change.at, |bucket| bucket.add(change));
     }
 

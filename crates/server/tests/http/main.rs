@@ -20,6 +20,7 @@ mod dead_letters;
 mod dedupe;
 mod errors;
 mod event_list;
+mod exposition;
 mod faulty;
 mod field_cases;
 mod idempotency;
@@ -35,6 +36,7 @@ mod malformed_play;
 mod malformed_rows;
 mod malformed_shapes;
 mod malformed_targets;
+mod metrics;
 mod openapi;
 mod progress;
 mod proxies;
@@ -196,6 +198,19 @@ those_who_hold_and_wait_are_listed,
                 a_waiter_takes_a_batch;
             malformed: three_hundred_malformed_requests;
             malformed_play: two_thousand_malformed_requests;
+            metrics:
+                values_move_with_what_is_done,
+                calls_are_counted_and_timed_by_their_route,
+                what_callers_choose_is_no_label,
+                who_may_see_them_is_a_setting,
+                it_is_an_answer_like_others,
+                no_secret_is_told,
+                queues_and_streams_that_are_listed_are_bounded,
+                names_of_streams_may_be_any_bytes,
+                an_engine_that_fails_is_told_of,
+                many_may_look_at_once,
+                each_server_counts_its_own,
+                the_table_in_the_docs_is_what_is_told;
             openapi: every_documented_route_is_one, every_example_is_taken, the_pages_are_there_offline;
             progress:
                 a_heartbeat_says_how_far_the_work_came,

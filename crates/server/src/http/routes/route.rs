@@ -72,6 +72,8 @@ pub(in crate::http) enum Data {
     Raw,
     /// The whole answer is bytes, streamed, and no JSON.
     Bytes,
+    /// The whole answer is text.
+    Text,
     /// Server-sent events, whose data is this.
     Events(&'static str),
 }

@@ -5,7 +5,7 @@
 
 use naven_api::ErrorCode;
 
-use super::route::{ADMIN, CURSOR, Data, LIMIT, Need, Route, ok};
+use super::route::{ADMIN, CURSOR, Data, LIMIT, Need, READ, Route, ok};
 
 /// In the order of the contract.
 pub(super) const ROUTES: &[Route] = &[
@@ -78,6 +78,17 @@ pub(super) const ROUTES: &[Route] = &[
         body: None,
         answers: &ok(Data::Of("HealthReply"), "They will"),
         errors: &[ErrorCode::StorageUnavailable, ErrorCode::Draining],
+    },
+    Route {
+        method: "GET",
+        path: "/metrics",
+        summary: "Every figure of the server, for Prometheus; needs a key that reaches every queue, and the scope \
+                  admin will do as well, unless the setting metrics says otherwise",
+        scope: READ,
+        query: &[],
+        body: None,
+        answers: &ok(Data::Text, "The text format of Prometheus, version 0.0.4"),
+        errors: &[],
     },
     Route {
         method: "GET",
