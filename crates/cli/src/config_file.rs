@@ -28,6 +28,7 @@ pub(crate) struct ConfigFile {
     pub(crate) cors_origins: Option<Vec<String>>,
     pub(crate) allowed_hosts: Option<Vec<String>>,
     pub(crate) trusted_proxies: Option<Vec<String>>,
+    pub(crate) metrics: Option<String>,
     pub(crate) log: Option<String>,
     pub(crate) admin_key: Option<String>,
     /// The names that stand in it.

@@ -77,6 +77,7 @@ impl Serving {
             },
             tls: settings.tls,
             access: settings.access,
+            metrics: settings.metrics,
             admin_key: admin_key.as_ref().map(parse_key).transpose()?,
             ..ServerConfig::new(settings.http)
         };

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use naven_server::{Access, TRUSTED_PROXIES_MAX, TlsFiles};
+use naven_server::{Access, MetricsAccess, ParseMetricsAccessError, TRUSTED_PROXIES_MAX, TlsFiles};
 use naven_store::embedded::log::segment::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
 
 use crate::config_file::ConfigFile;
@@ -79,6 +79,11 @@ pub(crate) struct ServerArgs {
     #[arg(long, env = "NAVEN_TRUSTED_PROXIES", value_name = "NETS", value_delimiter = ',')]
     trusted_proxies: Option<Vec<String>>,
 
+    /// Who may look at /metrics: key (one with the scope read or admin that reaches every queue), open
+    /// (everybody) or off (nobody). [default: key]
+    #[arg(long, env = "NAVEN_METRICS", value_name = "key|open|off")]
+    metrics: Option<String>,
+
     /// A TOML file with these settings, named as the flags but in snake_case.
     #[arg(long, env = "NAVEN_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
@@ -111,6 +116,8 @@ pub(crate) struct Settings {
     pub(crate) tls: Option<TlsFiles>,
     /// From where the HTTP door may be called.
     pub(crate) access: Access,
+    /// Who may look at `/metrics`.
+    pub(crate) metrics: MetricsAccess,
     /// The config file's log filter.
     pub(crate) log: Option<String>,
 }
@@ -158,6 +165,7 @@ impl Settings {
                 allowed_hosts: list("allowed-hosts", args.allowed_hosts.or(file.allowed_hosts))?,
                 trusted_proxies: list("trusted-proxies", args.trusted_proxies.or(file.trusted_proxies))?,
             },
+            metrics: metrics(args.metrics.or(file.metrics))?,
             log: file.log,
         };
         if settings.redis_no_auth && settings.redis.is_some_and(|redis| !redis.ip().is_loopback()) {
@@ -189,6 +197,14 @@ fn tls(certificate: Option<PathBuf>, key: Option<PathBuf>) -> Result<Option<TlsF
         (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate, key })),
         (Some(_), None) => Err(Failure::usage("tls-cert: its private key is missing: set tls-key too")),
         (None, Some(_)) => Err(Failure::usage("tls-key: its certificate is missing: set tls-cert too")),
+    }
+}
+
+/// An empty word, which an empty variable has, is none.
+fn metrics(text: Option<String>) -> Result<MetricsAccess, Failure> {
+    match text.filter(|text| !text.is_empty()) {
+        Some(text) => parsed("metrics", &text, ParseMetricsAccessError),
+        None => Ok(MetricsAccess::default()),
     }
 }
 
@@ -241,6 +257,7 @@ mod tests {
             cors_origins: None,
             allowed_hosts: None,
             trusted_proxies: None,
+            metrics: None,
             config: None,
         }
     }
@@ -288,6 +305,14 @@ mod tests {
         for redis in ["127.0.0.1:7379", "[::1]:7379", "off"] {
             assert!(Settings::resolve(no_auth(redis)).is_ok(), "{redis}");
         }
+    }
+
+    #[test]
+    fn metrics_are_for_keys_for_everybody_or_for_nobody() {
+        let of = |text: &str| Settings::resolve(ServerArgs { metrics: Some(text.to_owned()), ..args() });
+        let word = |text| of(text).unwrap().metrics.as_str();
+        assert_eq!(["key", "open", "off", ""].map(word), ["key", "open", "off", "key"]);
+        assert_eq!(of("on").unwrap_err().to_string(), "metrics: expected key, open or off, found 'on'");
     }
 
     #[test]

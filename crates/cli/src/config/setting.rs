@@ -45,6 +45,7 @@ const RULES: [Rule; 14] = [
     rule("cors_origins", "a list of origins: http or https, a host, no path, no *", "none"),
     rule("allowed_hosts", "a list of host names without ports", "on a loopback address none, else all"),
     rule("trusted_proxies", "a list of IP addresses and networks, at most 1000", "none"),
+    rule("metrics", "key, open or off", "key"),
     rule("log", "off, error, warn, info, debug, trace, or a filter for modules", "info"),
     rule(ADMIN_KEY, "a key that naven key generate made", "none"),
 ];

@@ -113,25 +113,14 @@ fn source(name: &str, matches: &ArgMatches, named: &BTreeSet<String>, has_key_va
 
 /// What `settings` hold under this name. Of a secret no more than that it is set.
 fn value(name: &str, settings: &Settings, log: Option<&str>) -> Value {
-    let Settings {
-        data,
-        http,
-        redis,
-        redis_no_auth,
-        allow_flush,
-        admin_key,
-        segment_bytes,
-        tls,
-        access,
-        log: of_file,
-    } = settings;
+    let Settings { data, http, redis, redis_no_auth, admin_key, segment_bytes, tls, access, .. } = settings;
     let texts = |texts: Vec<&str>| if texts.is_empty() { Value::Null } else { json!(texts) };
     match name {
         "data" => json!(data.display().to_string()),
         "http" => json!(http.to_string()),
         "redis" => json!(redis.map_or_else(|| "off".to_owned(), |redis| redis.to_string())),
         "redis_no_auth" => json!(redis_no_auth),
-        "allow_flush" => json!(allow_flush),
+        "allow_flush" => json!(settings.allow_flush),
         "engine" => json!(EMBEDDED),
         "segment_bytes" => json!(segment_bytes),
         "tls_cert" => json!(tls.as_ref().map(|tls| tls.certificate.display().to_string())),
@@ -142,7 +131,8 @@ fn value(name: &str, settings: &Settings, log: Option<&str>) -> Value {
             let proxies: Vec<_> = access.trusted_proxies.iter().map(ToString::to_string).collect();
             texts(proxies.iter().map(String::as_str).collect())
         }
-        "log" => json!(log.or(of_file.as_deref()).unwrap_or(logs::OF_A_SERVER)),
+        "metrics" => json!(settings.metrics.as_str()),
+        "log" => json!(log.or(settings.log.as_deref()).unwrap_or(logs::OF_A_SERVER)),
         "admin_key" => json!(admin_key.as_ref().map(|_| "set")),
         _ => Value::Null,
     }
