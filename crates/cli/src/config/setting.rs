@@ -27,7 +27,7 @@ const fn rule(name: &'static str, bounds: &'static str, default: &'static str) -
 /// The key's name: no flag sets it.
 const ADMIN_KEY: &str = "admin_key";
 
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     rule("data", "a folder of its own", "./naven-data"),
     rule("http", "an IP address and a port", "127.0.0.1:7480"),
     rule("redis", "an IP address and a port, or off", "127.0.0.1:7379"),
