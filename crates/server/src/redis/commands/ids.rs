@@ -29,6 +29,11 @@ pub(super) fn place(text: &[u8]) -> Result<Place, Reply> {
     parsed(text, 0).ok_or_else(invalid)
 }
 
+/// A place, or `-` for the first there is and `+` for the last.
+pub(super) fn place_or_end(text: &[u8]) -> Result<Place, Reply> {
+    open(text, 0)
+}
+
 /// Some places.
 pub(super) fn places(texts: &[Bytes]) -> Result<Vec<Place>, Reply> {
     texts.iter().map(|text| place(text)).collect()

@@ -91,8 +91,8 @@ pub(super) fn time_to_live(call: &Request, _: Setting<'_>) -> Result<Plan, Reply
 /// `RENAME key new`.
 pub(super) fn rename(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
     let [from, to] = call.arguments() else { return Err(Reply::error("ERR syntax error")) };
-    if to.is_empty() || to.len() > STREAM_NAME_BYTES_MAX {
-        return Err(Reply::error(format!("ERR a key has 1 to {STREAM_NAME_BYTES_MAX} bytes")));
+    if to.len() > STREAM_NAME_BYTES_MAX {
+        return Err(Reply::error(format!("ERR a key has at most {STREAM_NAME_BYTES_MAX} bytes")));
     }
     let (from, to) = (stream(from), stream(to));
     let need = |stream: &StreamRef| Need { scope: Scope::Admin, on: Touched::Stream(stream.0.clone()) };

@@ -27,7 +27,7 @@ pub(super) struct GroupName {
 impl GroupName {
     /// The group of these names.
     pub(super) fn of(stream: &Bytes, group: &Bytes) -> Result<Self, Reply> {
-        let group = name(group, "ERR a group's name has 1 to 512 bytes")?;
+        let group = name(group, "ERR a group's name has at most 512 bytes")?;
         Ok(Self { stream: key(stream)?, group })
     }
 
@@ -53,7 +53,7 @@ impl GroupName {
 
 /// A stream's name. It is copied: an argument is a view of all that was read with it.
 pub(super) fn key(name_given: &Bytes) -> Result<Bytes, Reply> {
-    name(name_given, "ERR a key has 1 to 512 bytes")
+    name(name_given, "ERR a key has at most 512 bytes")
 }
 
 /// A consumer's name.
@@ -61,7 +61,7 @@ pub(super) fn consumer(name_given: &Bytes) -> Result<Bytes, Reply> {
     if is_of_http(name_given) {
         return Err(Reply::error("ERR consumer names that begin with @http belong to the HTTP door"));
     }
-    name(name_given, "ERR a consumer's name has 1 to 512 bytes")
+    name(name_given, "ERR a consumer's name has at most 512 bytes")
 }
 
 /// Whether a consumer of this name is one of the HTTP door.
@@ -70,7 +70,7 @@ pub(super) fn is_of_http(name: &[u8]) -> bool {
 }
 
 fn name(given: &Bytes, rule: &'static str) -> Result<Bytes, Reply> {
-    let fits = (1..=STREAM_NAME_BYTES_MAX).contains(&given.len());
+    let fits = given.len() <= STREAM_NAME_BYTES_MAX;
     if fits { Ok(Bytes::copy_from_slice(given)) } else { Err(Reply::error(rule)) }
 }
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use naven_api::Scope;
 use naven_core::DeadReason;
 use naven_store::reply::{OpError, OpReply, Refused};
-use naven_store::txn::{DeleteOp, GroupOp, GroupStart, OpKind, StreamRef};
+use naven_store::txn::{DeleteOp, GroupOp, GroupStart, OpKind, Place, StreamRef};
 
 use super::ids;
 use super::names::{self, GroupName};
@@ -64,7 +64,7 @@ pub(super) fn parse_create(call: &Request, _: Setting<'_>) -> Result<Plan, Reply
     let mut options = options(typed, rest, true)?;
     options.is_too_long = rest.len() > 3;
     let of = GroupName::of(key, group)?;
-    let start = match judged(typed, start, &options) {
+    let start = match judged(typed, start, ids::place, &options) {
         Ok(start) => start,
         Err(error) if options.make_stream => return Err(error),
         Err(error) => {
@@ -97,7 +97,7 @@ pub(super) fn parse_set_id(call: &Request, _: Setting<'_>) -> Result<Plan, Reply
     let mut options = options(typed, rest, false)?;
     options.is_too_long = rest.len() > 2;
     let of = GroupName::of(key, group)?;
-    let start = match judged(typed, start, &options) {
+    let start = match judged(typed, start, ids::place_or_end, &options) {
         Ok(start) => start,
         Err(error) => return Ok(once_group_found(of, error)),
     };
@@ -190,13 +190,18 @@ fn options(typed: &[u8], arguments: &[Bytes], may_make: bool) -> Result<Options,
 }
 
 /// What Redis judges once it has found key and group.
-fn judged(typed: &[u8], start: &[u8], options: &Options) -> Result<GroupStart, Reply> {
+fn judged(
+    typed: &[u8],
+    start: &[u8],
+    place: fn(&[u8]) -> Result<Place, Reply>,
+    options: &Options,
+) -> Result<GroupStart, Reply> {
     if options.is_too_long {
         return Err(words::subcommand("XGROUP", typed));
     }
     match start {
         b"$" => Ok(GroupStart::Last),
-        start => ids::place(start).map(GroupStart::At),
+        start => place(start).map(GroupStart::At),
     }
 }
 
