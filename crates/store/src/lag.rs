@@ -70,8 +70,9 @@ impl Facts {
         }
     }
 
-    /// How many entries a queue has still to read, if that is known.
-    pub(crate) fn lag(&self, entries_read: Option<u64>, last_delivered: Place) -> Option<u64> {
+    /// How many entries a queue has still to read, if that is known; fewer than none where a reader said that it has
+    /// read more than there were.
+    pub(crate) fn lag(&self, entries_read: Option<u64>, last_delivered: Place) -> Option<i64> {
         if self.added == 0 {
             return Some(0);
         }
@@ -79,7 +80,7 @@ impl Facts {
             Some(read) if !self.has_gap_from(last_delivered) => Some(read),
             _ => self.up_to(last_delivered),
         };
-        read.map(|read| self.added.saturating_sub(read))
+        read.map(|read| self.added.wrapping_sub(read) as i64)
     }
 }
 

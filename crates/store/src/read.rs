@@ -257,7 +257,7 @@ pub struct GroupView {
     /// How many entries it has read, as Redis counts; none: not known.
     pub entries_read: Option<u64>,
     /// How many it has still to read, as Redis counts; none: not known.
-    pub entries_lag: Option<u64>,
+    pub entries_lag: Option<i64>,
 }
 
 /// Deliveries of a queue by state.

@@ -64,7 +64,7 @@ fn group(view: &GroupView) -> Reply {
         pair("pending", shown(view.pending)),
         pair("last-delivered-id", ids::shown(view.last_delivered)),
         pair("entries-read", known(view.entries_read)),
-        pair("lag", known(view.entries_lag)),
+        pair("lag", view.entries_lag.map_or(Reply::Null, Reply::Integer)),
     ])
 }
 
@@ -82,7 +82,7 @@ fn full_group(full: &FullGroup) -> Reply {
         pair("name", Reply::Bulk(view.name.clone())),
         pair("last-delivered-id", ids::shown(view.last_delivered)),
         pair("entries-read", known(view.entries_read)),
-        pair("lag", known(view.entries_lag)),
+        pair("lag", view.entries_lag.map_or(Reply::Null, Reply::Integer)),
         pair("pel-count", shown(view.pending)),
         pair("pending", Reply::Array(full.pending.iter().map(pending).collect())),
         pair("consumers", Reply::Array(full.consumers.iter().map(full_consumer).collect())),
