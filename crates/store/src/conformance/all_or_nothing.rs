@@ -121,12 +121,24 @@ pub fn a_transaction_without_ops_is_answered(bench: &Bench) {
     assert_eq!(bench.submit(Txn::each([])), []);
 }
 
-pub fn what_this_engine_does_not_have_yet_it_says(bench: &Bench) {
-    bench.queue("mail");
+pub fn a_transaction_is_refused_where_a_watched_stream_changed(bench: &Bench) {
     let stream = crate::txn::StreamRef(bytes::Bytes::from_static(b"mail"));
-    let txn = Txn { watch: vec![(stream, 1)], ..Txn::one(append("mail", "1", Due::Now)) };
-    assert_eq!(bench.submit(txn), [Err(OpError::Unsupported)]);
-    assert_eq!(bench.view("mail").counts.unfinished(), 0, "and does nothing instead");
+    let watching = |version| Txn {
+        watch: vec![(stream.clone(), version)],
+        ..Txn::each([append("mail", "1", Due::Now), append("mail", "2", Due::Now)])
+    };
+    let changed: OpError = Refused::Changed.into();
+    assert_eq!(bench.submit(watching(7)), [Err(changed.clone()), Err(changed.clone())]);
+    bench.queue("mail");
+    assert_eq!(bench.submit(watching(0)), [Err(changed.clone()), Err(changed.clone())], "it is there by now");
+    let version = bench.stream("mail").version;
+    assert!(bench.submit(watching(version)).iter().all(Result::is_ok));
+    assert_eq!(bench.submit(watching(version)), [Err(changed.clone()), Err(changed.clone())]);
+    assert_eq!(bench.view("mail").counts.unfinished(), 2, "a refusal changes nothing");
+    let gone = crate::txn::DeleteOp::Stream { stream: stream.clone(), force: true };
+    assert!(bench.ask(OpKind::Delete(gone)).is_ok());
+    bench.queue("mail");
+    assert_eq!(bench.submit(watching(version)), [Err(changed.clone()), Err(changed)], "nor one made anew");
 }
 
 pub fn an_unknown_event_is_refused_by_every_op_on_it(bench: &Bench) {

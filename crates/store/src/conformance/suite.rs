@@ -23,7 +23,7 @@ macro_rules! conformance {
                 each_op_sees_what_those_before_it_left
                 a_batch_of_settles_is_judged_one_by_one_in_order
                 a_transaction_without_ops_is_answered
-                what_this_engine_does_not_have_yet_it_says
+                a_transaction_is_refused_where_a_watched_stream_changed
                 an_unknown_event_is_refused_by_every_op_on_it
             }
             clock_steps {

@@ -9,16 +9,17 @@ use naven_core::Failure;
 
 use super::command::{Claimant, Command, Recorded, Said};
 use super::rows::delivery;
-use super::rows::key::{self, QueueNo};
+use super::rows::key::{self, QueueNo, StreamNo};
 use super::rows::queue::QueueRow;
+use super::rows::stream::Head;
 use super::rows::{body::BodyRow, key::from_locator};
 use super::tables::{Table, Tables};
 use crate::clock::Random;
-use crate::reply::OpError;
+use crate::reply::{OpError, Refused};
 use crate::token::{Held, Parsed, TokenKey};
 use crate::txn::{
     AdminOp, Append, Claim, ClaimHold, DeleteOp, GroupOp, Op, OpKind, OperationOp, Proof, ReaderOp, Settle,
-    SettleStep, Txn,
+    SettleStep, StreamRef, Txn,
 };
 
 /// What preparing needs beside the tables.
@@ -34,13 +35,13 @@ pub(crate) struct Preparer<'a> {
 impl Preparer<'_> {
     /// The commands of `txn`. Draws come in the order of its ops, refused or not.
     pub(crate) fn prepare(&self, tables: &impl Tables, txn: Txn, wall: Timestamp) -> Recorded {
-        let watched = !txn.watch.is_empty();
+        let has_changed = txn.watch.iter().any(|(stream, version)| version_of(tables, stream) != *version);
         let commands = txn
             .ops
             .into_iter()
             .map(|op| {
                 let command = self.command(tables, op, wall);
-                if watched { Command::Refused(OpError::Unsupported) } else { command }
+                if has_changed { Command::Refused(Refused::Changed.into()) } else { command }
             })
             .collect();
         Recorded { commands, all_or_nothing: txn.all_or_nothing }
@@ -189,6 +190,15 @@ impl Preparer<'_> {
         let proves = self.tokens.proves(&parsed, &present);
         proves.then_some(Claimant::Holder { queue: no, round, fence })
     }
+}
+
+/// The version of the open stream of this name; 0 where there is none.
+fn version_of(tables: &impl Tables, stream: &StreamRef) -> u64 {
+    let Some(number) = tables.get(Table::Name, &key::stream_name(&stream.0)) else { return 0 };
+    let head = tables.get(Table::Head, &number).and_then(Head::decode);
+    let of_new =
+        || number.as_ref().try_into().map_or(0, |no| Head::new(StreamNo(u32::from_be_bytes(no))).version);
+    head.map_or_else(of_new, |head| head.version)
 }
 
 fn claimed(claim: Claim) -> Command {

@@ -14,7 +14,7 @@ use crate::clock::{Clock, Random};
 use crate::engine::{BoxFuture, Budget, Caps, Durability, Engine, Health, Hint, Hints, Tended, WaitSet};
 use crate::feed::{Changes, Feed};
 use crate::read::{Page, Read};
-use crate::reply::{OpError, TxnReply};
+use crate::reply::{OpError, Refused, TxnReply};
 use crate::token::TokenKey;
 use crate::txn::{GroupOp, Op, OpKind, OperationOp, ReaderOp, Settle, SettleStep, Txn};
 
@@ -72,13 +72,14 @@ impl Model {
             Err(error) => return TxnReply { version: 0, ops: vec![Err(error); txn.ops.len()] },
         };
         let now = self.now();
+        let has_changed = txn.watch.iter().any(|(stream, version)| world.version_of(stream) != *version);
         let draws: Vec<u128> = txn.ops.iter().map(|op| self.draw(op)).collect();
         world.version += 1;
         let (version, before) = (world.version, world.clone());
         let mut ops = vec![Err(OpError::Undone); txn.ops.len()];
         for (at, (op, draw)) in txn.ops.iter().zip(draws).enumerate() {
             ops[at] = match &op.idempotency {
-                _ if !txn.watch.is_empty() => Err(OpError::Unsupported),
+                _ if has_changed => Err(Refused::Changed.into()),
                 Some(slot) => world.once(slot, &op.kind, draw, now),
                 None => world.apply(&op.kind, draw, now),
             };

@@ -150,9 +150,13 @@ impl Event {
         self.dealings.retain(|one| one.queue != queue);
     }
 
-    /// True where some queue still needs it.
+    /// True where some queue still needs it: out of its stream, what a Redis consumer holds pins nothing.
     pub(super) fn is_pinned(&self) -> bool {
-        self.dealings.iter().any(|one| !matches!(one.stand, Stand::Over(_)))
+        self.dealings.iter().any(|one| match &one.stand {
+            Stand::Unread => true,
+            Stand::Live(live) => self.in_stream || !matches!(live.state, State::Held { .. }),
+            Stand::Over(_) => false,
+        })
     }
 
     /// True while it waits for its time, for all queues.

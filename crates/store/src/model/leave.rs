@@ -37,7 +37,12 @@ impl World {
         let is_named = |event: &Event| event.placed.is_some_and(|(_, place)| delete.places.contains(&place));
         let named = self.entries_of(stream).into_iter().filter(|&at| is_named(&self.events[at]));
         let going: Vec<_> = named.map(|at| self.events[at].id).collect();
-        going.iter().for_each(|&event| self.take_out(event));
+        for &event in &going {
+            let place = self.find(event).ok().and_then(|at| self.events[at].placed);
+            let highest = &mut self.streams[stream].max_deleted;
+            *highest = place.map_or(*highest, |(_, place)| place.max(*highest));
+            self.take_out(event);
+        }
         Ok(OpReply::Removed(going.len() as u64))
     }
 

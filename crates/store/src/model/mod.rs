@@ -25,6 +25,7 @@ mod publish;
 mod purging;
 mod reader;
 mod reschedule;
+mod set_id;
 mod set_place;
 mod settle;
 mod streams;

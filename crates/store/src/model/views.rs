@@ -45,7 +45,9 @@ impl World {
                 Ok(self.entries(stream, (*start, *end), *reverse, (*limit as usize, *payload)))
             }
             Read::Consumers(queue) => Ok(Page::Consumers(self.consumers(self.open(queue)?, now))),
-            Read::StreamDetail { .. } => Err(OpError::Unsupported),
+            Read::StreamDetail { stream, full } => {
+                Ok(self.stream_detail(self.open_stream(stream)?, *full, now))
+            }
             Read::Pending(read) => Ok(self.pending_page(self.open(&read.queue)?, read, now)),
             Read::PendingSummary(queue) => Ok(self.pending_summary(self.open(queue)?, now)),
             Read::Groups(stream) => {

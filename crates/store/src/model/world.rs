@@ -85,7 +85,8 @@ impl World {
             OpKind::Trim(trim) => self.trim(trim, now),
             OpKind::DeleteEntries(delete) => self.delete_entries(delete, now),
             OpKind::Reader(op) => self.reader(op, draw as u32, now),
-            OpKind::SetId(_) | OpKind::Rename(_) => Err(OpError::Unsupported),
+            OpKind::SetId(set) => self.set_id(set, now),
+            OpKind::Rename(_) => Err(OpError::Unsupported),
         }
     }
 

@@ -81,7 +81,8 @@ impl<T: Tables> Context<'_, T> {
         members.into_iter().filter_map(dealing).collect()
     }
 
-    /// True where any queue still needs this placed event. `in_stream` says whether its entry is there.
+    /// True where any queue still needs this placed event. `in_stream` says whether its entry is there: where
+    /// it is not, what a Redis consumer holds keeps its row and not its content.
     pub(super) fn is_pinned(&self, stream: StreamNo, n: EntryNo, in_stream: bool) -> bool {
         let mut pinned = false;
         self.scan_members(stream, &mut |no, id| {
@@ -89,12 +90,19 @@ impl<T: Tables> Context<'_, T> {
                 Some(_) => n.0 > self.progress(no).cursor,
                 None => self.queue(no).is_some_and(|queue| self.is_above_cursor(no, &queue, n)),
             };
-            pinned = self.has(Table::Delivery, no.0, n)
+            pinned = self.pins(no, n, in_stream)
                 || self.has(Table::Lane, no.0, n)
                 || (in_stream && is_unread() && !self.has(Table::Aside, no.0, n));
             if pinned { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         pinned
+    }
+
+    fn pins(&self, no: QueueNo, n: EntryNo, in_stream: bool) -> bool {
+        match self.delivery(no, n) {
+            Some((_, delivery)) => in_stream || !matches!(delivery.state, State::Held { .. }),
+            None => false,
+        }
     }
 
     /// True where an entry of this number is one that the queue reads and has not taken in.

@@ -94,6 +94,7 @@ impl<T: Tables> Context<'_, T> {
             let found = self.first_from(stream, leaving.head.entry, place);
             if let Some((n, entry)) = found.filter(|(_, entry)| entry.place == place) {
                 self.trim_one(stream, (n, entry.arrival), &mut leaving);
+                leaving.head.max_deleted = leaving.head.max_deleted.max(place);
             }
         }
         Ok(OpReply::Removed(self.left(stream, leaving)))
@@ -156,6 +157,8 @@ impl<T: Tables> Context<'_, T> {
         let members = row.only.map_or_else(|| self.members(stream), |only| vec![only]);
         let (mut remembered, mut kept) = (false, false);
         for no in members {
+            // Its place must be found for as long as it is pending.
+            remembered |= self.has(Table::Delivery, no.0, n);
             let Some((_, outcome)) = self.outcome(no, n) else { continue };
             remembered = true;
             kept |= row.body.is_some() && outcome.state == State::Done && self.keeps_payload(no);

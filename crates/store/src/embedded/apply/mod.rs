@@ -40,6 +40,7 @@ mod reschedule;
 mod reset;
 mod retain;
 mod run;
+mod set_id;
 mod set_place;
 mod settle;
 mod start;

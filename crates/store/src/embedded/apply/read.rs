@@ -62,7 +62,10 @@ impl<T: Tables> Context<'_, T> {
                 Ok(self.entries(no, (*start, *end), order, (*limit as usize, *payload)))
             }
             Read::Consumers(queue) => Ok(Page::Consumers(self.consumers(queue)?)),
-            Read::StreamDetail { .. } => Err(OpError::Unsupported),
+            Read::StreamDetail { stream, full } => {
+                let (no, row) = self.open_stream(stream)?;
+                Ok(self.stream_detail(no, &row, *full))
+            }
             Read::Pending(read) => self.pending(read),
             Read::PendingSummary(queue) => self.pending_summary(queue),
             Read::Groups(stream) => {

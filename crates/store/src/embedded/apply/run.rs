@@ -132,7 +132,8 @@ impl<T: Tables> Context<'_, T> {
             Command::Trim(trim) => self.trim(trim),
             Command::DeleteEntries(delete) => self.delete_entries(delete),
             Command::Reader(op, draw) => self.reader(op, *draw),
-            Command::SetId(_) | Command::Rename(_) => Err(OpError::Unsupported),
+            Command::SetId(set) => self.set_id(set),
+            Command::Rename(_) => Err(OpError::Unsupported),
             Command::CreateGroup { id, stream, group, make_stream, start, entries_read } => {
                 self.create_group(*id, (stream, group), *make_stream, (*start, *entries_read))
             }
