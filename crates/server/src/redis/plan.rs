@@ -98,8 +98,6 @@ pub(crate) struct Need {
 /// What a right is on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Touched {
-    /// The server itself.
-    Nothing,
     /// A stream, there or not.
     Stream(Bytes),
     /// What is called `group` on `stream`, there or not.

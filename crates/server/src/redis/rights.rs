@@ -44,7 +44,6 @@ pub(crate) async fn right(node: &Node, caller: &Caller, ask: &Ask, name: &str) -
 async fn one(node: &Node, caller: &Caller, need: &Need, name: &str) -> Right {
     let Need { scope, on } = need;
     match on {
-        Touched::Nothing => judged(caller, *scope, Thing::Nothing, name),
         Touched::Stream(stream) => judged(caller, *scope, Thing::Stream(stream), name),
         Touched::Group { .. } if caller.reaches_all() => judged(caller, *scope, Thing::Nothing, name),
         Touched::Group { stream, group } => {

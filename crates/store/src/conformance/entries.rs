@@ -6,9 +6,11 @@
 use super::bench::Bench;
 use super::streams::{stream, to_queue, to_stream};
 use crate::queue::{Retention, StreamChanges};
+use crate::read::{Page, Read};
 use crate::reply::{OpError, OpReply, Refused};
 use crate::txn::{
-    Append, DedupeKey, DedupeSpace, Due, EntryWish, From, GroupOp, Keep, OpKind, Place, PlaceWish, Trimming,
+    Append, DedupeKey, DedupeSpace, Due, EntryWish, From, GroupOp, Keep, OpKind, Place, PlaceWish, SetId,
+    Trimming,
 };
 
 /// A place.
@@ -156,4 +158,33 @@ pub fn an_entry_may_be_trimmed_by_its_own_publish(bench: &Bench) {
     assert_eq!(bench.entries("s").first().map(|entry| entry.place), Some(at(1, 4)));
     assert!(add(Keep::Newest(0), None).is_some());
     assert!(bench.entries("s").is_empty());
+}
+
+pub fn a_last_place_is_moved_on_and_a_stream_shown_in_detail(bench: &Bench) {
+    bench.add_at("s", 5, 0);
+    bench.add_at("s", 6, 0);
+    let set = |last: Place, added: Option<u64>, max_deleted: Option<Place>| {
+        bench.ask(OpKind::SetId(SetId { stream: stream("s"), last, added, max_deleted }))
+    };
+    assert_eq!(set(at(5, 9), None, None), Err(Refused::PlaceBehind.into()));
+    assert_eq!(set(at(6, 0), Some(1), None), Err(Refused::FactsWrong.into()));
+    assert_eq!(set(at(9, 3), Some(7), Some(at(8, 0))), Ok(OpReply::Done));
+    assert_eq!(set(at(7, 0), None, None), Err(Refused::FactsWrong.into()));
+    // Nothing at all leaves the highest place ever deleted as it is.
+    assert_eq!(set(at(9, 3), None, Some(at(0, 0))), Ok(OpReply::Done));
+    let view = bench.stream("s");
+    assert_eq!((view.last, view.added_told, view.max_deleted, view.length), (at(9, 3), 7, at(8, 0), 2));
+    assert_eq!(bench.add("s", PlaceWish::Exactly(at(9, 3))), Err(Refused::PlaceTaken.into()));
+    bench.add_at("s", 9, 4);
+    let Ok(Page::StreamDetail(detail)) =
+        bench.read(Read::StreamDetail { stream: stream("s"), full: Some(2) })
+    else {
+        panic!("a stream in detail")
+    };
+    let ends = [&detail.first, &detail.last].map(|entry| entry.as_ref().map(|entry| entry.place));
+    assert_eq!(ends, [Some(at(5, 0)), Some(at(9, 4))]);
+    assert!(detail.first.is_some_and(|entry| entry.body.is_some()));
+    let full = detail.full.expect("it was asked for");
+    assert_eq!(full.entries.iter().map(|entry| entry.place).collect::<Vec<_>>(), [at(5, 0), at(6, 0)]);
+    assert!(full.groups.is_empty());
 }

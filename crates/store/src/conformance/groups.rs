@@ -250,7 +250,9 @@ pub fn consumers_are_listed_with_who_else_has_something_pending(bench: &Bench) {
     assert_eq!(short()[1..], known);
     assert_eq!((list()[0].name.clone(), list()[0].pending), (Bytes::from_static(PENDING_NOBODY), 1));
     assert!(list().iter().all(|one| one.now == bench.wall()));
-    bench.claim_up_to("orders/g", 9).iter().for_each(|grant| drop(bench.must(grant, SettleStep::Ack)));
+    bench.claim_up_to("orders/g", 9).iter().for_each(|grant| {
+        bench.must(grant, SettleStep::Ack);
+    });
     assert_eq!((short(), group(bench, "g").consumers), (known.to_vec(), 2));
     let none = bench.read(Read::Consumers(group_on("orders", "none")));
     assert_eq!(none, Err(Refused::QueueNotFound.into()));

@@ -58,6 +58,7 @@ macro_rules! conformance {
             }
             entries {
                 an_entry_gets_the_place_that_it_is_wished
+                a_last_place_is_moved_on_and_a_stream_shown_in_detail
                 a_place_that_is_taken_is_refused_and_makes_nothing
                 there_is_no_place_behind_the_last_one
                 places_go_on_behind_an_explicit_one_ahead_of_the_clock

@@ -15,6 +15,10 @@ use crate::reply::{Grant, OpError, OpReply, TxnReply};
 use crate::txn::{OpKind, Proof, Settle, SettleStep, Txn};
 
 /// One caller's wish.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a request is moved a few times, and a box costs an allocation each"
+)]
 pub(super) enum Request {
     /// Apply transactions.
     Submit {

@@ -19,14 +19,15 @@ impl World {
         self.place_due(at, now, PLACES_PER_OP_MAX);
         let places: Vec<_> =
             self.entries_of(at).into_iter().filter_map(|at| self.events[at].placed).collect();
-        let is_pending = self.events.iter().filter(|event| event.stream == at).any(|event| {
+        let is_pending = |event: &&super::event::Event| {
             let lives = |one: &super::event::Dealing| match one.stand {
                 Stand::Live(_) => true,
-                Stand::Unread => event.placed.is_some() && !event.in_stream,
+                Stand::Unread => !event.in_stream,
                 Stand::Over(_) => false,
             };
-            event.dealings.iter().any(lives)
-        });
+            event.stream == at && event.dealings.iter().any(lives)
+        };
+        let pending = self.events.iter().filter(is_pending).filter_map(|event| event.placed).max();
         let stream = &mut self.streams[at];
         if set.last < stream.max_deleted {
             return Err(Refused::FactsWrong.into());
@@ -37,12 +38,13 @@ impl World {
         if set.added.is_some_and(|added| !places.is_empty() && added < places.len() as u64) {
             return Err(Refused::FactsWrong.into());
         }
-        if set.last < stream.last_place && is_pending {
+        if set.last < stream.last_place && pending.is_some_and(|(_, place)| place > set.last) {
             return Err(Refused::PlaceBehind.into());
         }
         stream.last_place = set.last;
         stream.added_told = set.added.unwrap_or(stream.added_told);
-        stream.max_deleted = set.max_deleted.unwrap_or(stream.max_deleted);
+        let deleted = set.max_deleted.filter(|place| *place != Place::default());
+        stream.max_deleted = deleted.unwrap_or(stream.max_deleted);
         stream.version += 1;
         Ok(OpReply::Done)
     }

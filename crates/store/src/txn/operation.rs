@@ -13,6 +13,7 @@ use crate::read::{Counts, DeadFilter};
 
 /// Begin or end an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "operations are few")]
 pub enum OperationOp {
     /// Begin one: it touches only what is as it asks for at this point of the order.
     Start {

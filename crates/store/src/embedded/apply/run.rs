@@ -50,7 +50,8 @@ pub(crate) fn apply_telling<T: Tables>(
     tells: bool,
 ) -> Applied {
     let writes = tables.writes();
-    let undoable = txn.all_or_nothing && txn.commands.len() > 1;
+    // Even one op alone may have placed what was due before it was refused.
+    let undoable = txn.all_or_nothing;
     if undoable {
         tables.begin();
     }

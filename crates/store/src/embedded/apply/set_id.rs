@@ -3,10 +3,12 @@
 //! Lives here: `XSETID` and what `XINFO STREAM` shows. Not here: the giving of places (`place.rs`), the
 //! stream's queues in detail (`group_reads.rs`).
 
+use std::ops::ControlFlow;
+
 use naven_api::limits::PLACES_PER_OP_MAX;
 
 use super::context::Context;
-use crate::embedded::rows::key::StreamNo;
+use crate::embedded::rows::key::{self, Arrival, StreamNo};
 use crate::embedded::rows::stream::StreamRow;
 use crate::embedded::tables::{Order, Table, Tables};
 use crate::read::{EntryView, FULL_ROWS_MAX, FullStream, Page, StreamDetail};
@@ -17,8 +19,8 @@ use crate::txn::{Place, SetId};
 const LAST: Place = Place { ms: u64::MAX, seq: u64::MAX };
 
 impl<T: Tables> Context<'_, T> {
-    /// The stream goes on behind another place. It goes back only where nothing of it is pending: places of
-    /// what is must stay behind one another.
+    /// The stream goes on behind another place. It does not go back behind what is pending: places stay behind
+    /// one another.
     pub(super) fn set_id(&mut self, set: &SetId) -> Result<OpReply, OpError> {
         let (stream, _) = self.open_stream(&set.stream)?;
         self.place_due(stream, PLACES_PER_OP_MAX as u64);
@@ -33,12 +35,13 @@ impl<T: Tables> Context<'_, T> {
         if head.length > 0 && set.added.is_some_and(|added| added < head.length) {
             return Err(Refused::FactsWrong.into());
         }
-        if set.last < head.last && self.has_pending(stream) {
+        if set.last < head.last && self.last_pending(stream) > set.last {
             return Err(Refused::PlaceBehind.into());
         }
         head.last = set.last;
         head.added_told = set.added.unwrap_or(head.added_told);
-        head.max_deleted = set.max_deleted.unwrap_or(head.max_deleted);
+        let deleted = set.max_deleted.filter(|place| *place != Place::default());
+        head.max_deleted = deleted.unwrap_or(head.max_deleted);
         head.version += 1;
         self.put_head(stream, &head);
         for no in self.open_members(stream) {
@@ -47,10 +50,21 @@ impl<T: Tables> Context<'_, T> {
         Ok(OpReply::Done)
     }
 
-    /// True where any queue has a delivery or an event of its own lane.
-    fn has_pending(&self, stream: StreamNo) -> bool {
-        let has = |table, no| self.next_row(table, no, 0).is_some();
-        self.members(stream).into_iter().any(|no| has(Table::Delivery, no.0) || has(Table::Lane, no.0))
+    /// The last place of which any queue has a delivery or an event of its own lane.
+    fn last_pending(&self, stream: StreamNo) -> Place {
+        let mut last = Place::default();
+        for no in self.members(stream) {
+            for table in [Table::Delivery, Table::Lane] {
+                let (from, to) = (key::number(no.0), key::past_number(no.0));
+                self.tables.scan(table, &from, &to, Order::Falling, &mut |_, value| {
+                    let arrival = value.first_chunk().map(|bytes| Arrival(u64::from_be_bytes(*bytes)));
+                    let placed = arrival.and_then(|arrival| self.body(stream, arrival)?.placed);
+                    last = placed.map_or(last, |placed| last.max(placed.place));
+                    ControlFlow::Break(())
+                });
+            }
+        }
+        last
     }
 
     pub(super) fn stream_detail(&self, no: StreamNo, row: &StreamRow, full: Option<u64>) -> Page {
