@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::clock::{seconds, until};
-use crate::support::{Answer, Http, Naven, Start, key};
+use crate::support::{Answer, Http, Naven, Resp, Start, key};
 use crate::wire::Wire;
 
 /// A running server.
@@ -49,9 +49,20 @@ impl Scene {
         Self::around(self.naven.restart())
     }
 
+    /// A clean stop, and the next process on the same folder.
+    pub(crate) fn stopped_and_restarted(mut self) -> Self {
+        self.naven.stop();
+        Self::around(self.naven.restart())
+    }
+
     /// A connection that stays open.
     pub(crate) fn wire(&self) -> Wire {
         Wire::open(&self.naven.http, key())
+    }
+
+    /// A connection to the Redis door, with the key shown.
+    pub(crate) fn redis(&self) -> Resp {
+        Resp::open(self.naven.redis(), key())
     }
 
     pub(crate) fn queue(&self, name: &str, settings: Value) {

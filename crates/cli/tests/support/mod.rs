@@ -10,6 +10,7 @@
 mod ended;
 mod http;
 mod redis;
+mod resp;
 mod rows;
 mod secrets;
 mod server;
@@ -17,6 +18,7 @@ mod server;
 pub(crate) use ended::{Ended, naven, run, run_with_input};
 pub(crate) use http::{Answer, Http};
 pub(crate) use redis::{Pass, Redis, Reply, between};
+pub(crate) use resp::Resp;
 pub(crate) use rows::wait_for_rows;
 pub(crate) use secrets::{assert_no_secret, forms};
 pub(crate) use server::{Naven, Start, key};

@@ -3,7 +3,7 @@
 //! Lives here: `redis-server` on a free port, one command at a time, and a go-between that sees what is sent. Not
 //! here: what is said.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -111,7 +111,7 @@ impl Redis {
                 }
             }
             stream.write_all(&sent).expect("it takes commands");
-            replies.extend(commands.iter().map(|_| reply(&mut answers)));
+            replies.extend(commands.iter().map(|_| Reply::read(&mut answers).expect("an answer in time")));
         }
         replies
     }
@@ -125,28 +125,40 @@ impl Drop for Redis {
     }
 }
 
-fn reply(from: &mut impl BufRead) -> Reply {
-    let mut line = Vec::new();
-    from.read_until(b'\n', &mut line).expect("an answer in time");
-    let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-    let (kind, rest) = text.split_at_checked(1).expect("an answer is not empty");
-    let number = || rest.parse::<i64>().expect("a number");
-    match (kind, rest) {
-        ("+", _) => Reply::Text(rest.as_bytes().to_vec()),
-        ("-", _) => Reply::Error(rest.to_owned()),
-        (":", _) => Reply::Number(number()),
-        (_, "-1") => Reply::Nil,
-        ("$", _) => {
-            let mut text = vec![0; usize::try_from(number()).expect("a length") + 2];
-            from.read_exact(&mut text).expect("all of a text");
-            text.truncate(text.len() - 2);
-            Reply::Text(text)
-        }
-        _ => Reply::List((0..number()).map(|_| reply(from)).collect()),
-    }
-}
-
 impl Reply {
+    /// The next answer of a connection.
+    pub(crate) fn read(from: &mut impl BufRead) -> io::Result<Self> {
+        let mut line = Vec::new();
+        from.read_until(b'\n', &mut line)?;
+        if !line.ends_with(b"\n") {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+        let (kind, rest) = text.split_at_checked(1).expect("an answer is not empty");
+        let number = || rest.parse::<i64>().expect("a number");
+        Ok(match (kind, rest) {
+            ("+", _) => Self::Text(rest.as_bytes().to_vec()),
+            ("-", _) => Self::Error(rest.to_owned()),
+            (":", _) => Self::Number(number()),
+            (_, "-1") => Self::Nil,
+            ("$", _) => {
+                let mut text = vec![0; usize::try_from(number()).expect("a length") + 2];
+                from.read_exact(&mut text)?;
+                text.truncate(text.len() - 2);
+                Self::Text(text)
+            }
+            _ => Self::List((0..number()).map(|_| Self::read(from)).collect::<io::Result<_>>()?),
+        })
+    }
+
+    /// A number.
+    pub(crate) fn number(&self) -> i64 {
+        match self {
+            Self::Number(number) => *number,
+            other => panic!("not a number: {other:?}"),
+        }
+    }
+
     /// What stands in a list.
     pub(crate) fn list(&self) -> &[Reply] {
         match self {

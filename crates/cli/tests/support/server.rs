@@ -237,6 +237,12 @@ impl Naven {
         format!("http://{}", self.http)
     }
 
+    /// Where the Redis door listens.
+    pub(crate) fn redis(&self) -> &str {
+        let redis = self.ready.split(' ').find_map(|part| part.strip_prefix("redis="));
+        redis.unwrap_or_else(|| panic!("not a ready line: {}", self.ready))
+    }
+
     /// A client with the shared [`key`].
     pub(crate) fn client(&self) -> Http {
         Http::new(&self.http, key())
@@ -283,6 +289,13 @@ impl Naven {
     pub(crate) fn signal(&self, name: &str) {
         let status = Command::new("kill").args([&format!("-{name}"), &self.pid().to_string()]).status();
         assert!(status.expect("there is a kill command").success(), "the process is there to be signalled");
+    }
+
+    /// Ends it as an operator does, and waits for that.
+    pub(crate) fn stop(&mut self) {
+        self.signal("TERM");
+        let status = self.child.wait().expect("the process can be waited for");
+        assert_eq!(status.code(), Some(0), "a clean stop");
     }
 
     /// Ends it as a power cut would end the process: `kill -9`.
