@@ -73,7 +73,7 @@ pub(crate) async fn repeated_ack(bench: &Bench) -> anyhow::Result<()> {
 
 /// Everything answered before `kill -9` still holds after it: acks are final, leases live on with
 /// their tokens, what waited still waits.
-pub(crate) async fn survives_a_kill(mut server: Throwaway) -> anyhow::Result<()> {
+pub(crate) async fn survives_a_kill(server: &mut Throwaway) -> anyhow::Result<()> {
     let bench = Bench::new(server.client()?);
     let queue = bench.queue().await?;
     let mut unclaimed = Vec::new();

@@ -9,6 +9,8 @@ use clap::Args;
 
 use super::bench::Bench;
 use super::checks;
+use super::door::Door;
+use super::redis;
 use super::throwaway::Throwaway;
 use crate::connection::client;
 use crate::exit::{Exit, Failure, chain};
@@ -25,26 +27,47 @@ pub(crate) struct SmokeArgs {
     /// process lists.
     #[arg(long, env = "NAVEN_API_KEY", hide_env_values = true)]
     key: Option<String>,
+
+    /// Where the running server's Redis door is; over TLS where --url is. Without it that door is left out.
+    #[arg(long, value_name = "HOST:PORT", requires = "url")]
+    redis: Option<String>,
 }
 
-const REDIS_DOOR: &str = "both doors see the same event: the Redis door is not in this version yet";
-const KILL: &str = "kill -9 and restart lose nothing: only against a throw-away server";
+const BOTH_DOORS: &str = "both doors see the same event";
+const KILL: &str = "kill -9 and restart lose nothing";
+const REDIS_KILL: &str = "kill -9 keeps an XADD and last-delivered-id";
+const NOT_TOLD: &str = "--redis does not say where the Redis door is";
+const NOT_OURS: &str = "only against a throw-away server";
 
 /// Runs every check and prints a line for each; ends with a failure where one failed.
 pub(crate) async fn run(args: SmokeArgs) -> Result<(), Failure> {
     let mut report = Report::default();
-    if let Some(url) = &args.url {
-        let bench = Bench::new(client(url, args.key.as_deref())?);
-        lease_checks(&bench, &mut report).await?;
-        report.skipped(KILL)?;
-    } else {
-        let server = Throwaway::start().await?;
-        lease_checks(&Bench::new(server.client()?), &mut report).await?;
-        let name = "kill -9 and restart lose nothing";
-        report.checked(name, checks::survives_a_kill(server)).await?;
+    let Some(url) = &args.url else {
+        own_server(&mut report).await?;
+        return report.verdict();
+    };
+    let bench = Bench::new(client(url, args.key.as_deref())?);
+    lease_checks(&bench, &mut report).await?;
+    match &args.redis {
+        Some(place) => {
+            let door = Door::new(place, url.starts_with("https://"), args.key.as_deref())?;
+            report.checked(BOTH_DOORS, redis::both_doors(&bench, &door)).await?;
+        }
+        None => report.skipped(BOTH_DOORS, NOT_TOLD)?,
     }
-    report.skipped(REDIS_DOOR)?;
+    report.skipped(KILL, NOT_OURS)?;
+    report.skipped(REDIS_KILL, NOT_OURS)?;
     report.verdict()
+}
+
+/// Every check, on a server that may be killed.
+async fn own_server(report: &mut Report) -> anyhow::Result<()> {
+    let mut server = Throwaway::start().await?;
+    let bench = Bench::new(server.client()?);
+    lease_checks(&bench, report).await?;
+    report.checked(BOTH_DOORS, redis::both_doors(&bench, &server.door()?)).await?;
+    report.checked(KILL, checks::survives_a_kill(&mut server)).await?;
+    report.checked(REDIS_KILL, redis::survives_a_kill(&mut server)).await
 }
 
 async fn lease_checks(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
@@ -75,8 +98,8 @@ impl Report {
         }
     }
 
-    fn skipped(&self, why: &str) -> anyhow::Result<()> {
-        line(&format!("-- {why}"))
+    fn skipped(&self, name: &str, why: &str) -> anyhow::Result<()> {
+        line(&format!("-- {name}: {why}"))
     }
 
     fn verdict(self) -> Result<(), Failure> {

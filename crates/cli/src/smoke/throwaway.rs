@@ -11,6 +11,7 @@ use anyhow::{Context, ensure};
 use naven_client::Client;
 use tempfile::TempDir;
 
+use super::door::Door;
 use crate::{environment, key};
 
 /// Longest time until it is ready.
@@ -27,6 +28,8 @@ pub(crate) struct Throwaway {
 struct Process {
     child: Child,
     url: String,
+    /// HOST:PORT of the Redis door.
+    redis: String,
 }
 
 impl Throwaway {
@@ -42,6 +45,11 @@ impl Throwaway {
         Ok(Client::new(&self.process.url, &self.key)?)
     }
 
+    /// Its Redis door.
+    pub(crate) fn door(&self) -> anyhow::Result<Door> {
+        Door::new(&self.process.redis, false, Some(&self.key))
+    }
+
     /// Ends it as a power cut would end the process, and starts it again.
     pub(crate) async fn kill_and_restart(&mut self) -> anyhow::Result<()> {
         self.process.kill();
@@ -54,7 +62,7 @@ impl Process {
     async fn start(folder: &TempDir, key: &str) -> anyhow::Result<Self> {
         let executable = std::env::current_exe().context("the path of this executable")?;
         let mut child = Command::new(executable)
-            .args(["serve", "--http", "127.0.0.1:0", "--redis", "off", "--log", "warn"])
+            .args(["serve", "--http", "127.0.0.1:0", "--redis", "127.0.0.1:0", "--log", "warn"])
             // Small log files: a few dozen events need no 256 MiB of zeros first.
             .args(["--segment-bytes", "1048576", "--data"])
             .arg(folder.path().join("data"))
@@ -69,13 +77,18 @@ impl Process {
             .context("the throw-away server")?;
         let stdout = child.stdout.take().context("the server's standard output")?;
         // From here on the process is ended by drop, whatever happens.
-        let mut process = Self { child, url: String::new() };
+        let mut process = Self { child, url: String::new(), redis: String::new() };
         let ready = tokio::task::spawn_blocking(move || first_line(stdout));
         let ready =
             tokio::time::timeout(START_TIMEOUT, ready).await.context("the server did not get ready")???;
-        let http = ready.split(' ').find_map(|part| part.strip_prefix("http="));
-        let http = http.with_context(|| format!("the server said '{ready}' instead of being ready"))?;
-        process.url = format!("http://{http}");
+        let part = |name: &str| {
+            let mut parts = ready.split(' ');
+            parts.find_map(|part| part.strip_prefix(name)).map(str::to_owned)
+        };
+        let (http, redis) = part("http=")
+            .zip(part("redis="))
+            .with_context(|| format!("the server said '{ready}' instead of being ready"))?;
+        (process.url, process.redis) = (format!("http://{http}"), redis);
         Ok(process)
     }
 
