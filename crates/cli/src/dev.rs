@@ -21,7 +21,11 @@ const QUEUE: &str = "demo";
 const KEY_FILE: &str = "dev-key";
 /// The README's first session, word for word: a test compares them.
 const FIRST_EVENT: &str = include_str!("first_event.sh");
-/// The line of it that names the server, and the one that names the key.
+/// The README's lines for the Redis door, word for word too.
+const FIRST_ENTRY: &str = include_str!("first_entry.sh");
+/// What in them names the Redis door.
+const REDIS_CLI: &str = "redis-cli -p 7379 ";
+/// The line of the session that names the server, and the one that names the key.
 const URL_LINE: &str = "export NAVEN_API_URL=";
 const KEY_LINE: &str = "export NAVEN_API_KEY=";
 
@@ -37,9 +41,10 @@ pub(crate) async fn run(settings: Settings) -> Result<(), Failure> {
     let key = serving.admin_key().context("dev always has a key")?;
     make_queue(&url, &key.0).await?;
     serving.announce();
+    let entry = serving.redis().map(|redis| format!("\n{}", first_entry(redis))).unwrap_or_default();
     line(&format!(
         "\nThe queue '{QUEUE}' is there. In another terminal:\n\n{}",
-        session(&url, &key.0).trim_end()
+        format!("{}{entry}", session(&url, &key.0)).trim_end()
     ))?;
     serving.until_stopped().await
 }
@@ -83,14 +88,30 @@ fn session(url: &str, key: &str) -> String {
         .collect()
 }
 
-/// The address as a client on this machine reaches it: one that means "every address" is none.
+/// The lines for the Redis door with this server's address in them.
+fn first_entry(redis: SocketAddr) -> String {
+    let redis = reached(redis);
+    let port = redis.port();
+    let at = match redis.ip() {
+        // It is where redis-cli looks by itself.
+        IpAddr::V4(Ipv4Addr::LOCALHOST) => format!("redis-cli -p {port} "),
+        ip => format!("redis-cli -h {ip} -p {port} "),
+    };
+    FIRST_ENTRY.replace(REDIS_CLI, &at)
+}
+
 fn url(http: SocketAddr) -> String {
-    let ip = match http.ip() {
+    format!("http://{}", reached(http))
+}
+
+/// The address as a client on this machine reaches it: one that means "every address" is none.
+fn reached(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
         ip => ip,
     };
-    format!("http://{}", SocketAddr::new(ip, http.port()))
+    SocketAddr::new(ip, address.port())
 }
 
 #[cfg(test)]
@@ -105,6 +126,15 @@ mod tests {
         let rest = |text: &str| text.split_once("\n\n").map(|(_, rest)| rest.to_owned());
         assert_eq!(rest(&session), rest(FIRST_EVENT));
         assert!(FIRST_EVENT.starts_with(&format!("{URL_LINE}{DEFAULT_URL}\n{KEY_LINE}")));
+    }
+
+    #[test]
+    fn the_lines_for_the_redis_door_name_it() {
+        let entry = |address: &str| first_entry(address.parse().unwrap());
+        assert_eq!(entry("127.0.0.1:7379"), FIRST_ENTRY);
+        assert_eq!(entry("0.0.0.0:1"), FIRST_ENTRY.replace("-p 7379", "-p 1"));
+        assert_eq!(entry("10.0.0.1:1"), FIRST_ENTRY.replace("-p 7379", "-h 10.0.0.1 -p 1"));
+        assert_eq!(FIRST_ENTRY.matches(REDIS_CLI).count(), 3);
     }
 
     #[test]

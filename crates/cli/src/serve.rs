@@ -95,6 +95,11 @@ impl Serving {
         self.running.http_addr()
     }
 
+    /// Where the Redis door listens; none where it is closed.
+    pub(crate) fn redis(&self) -> Option<SocketAddr> {
+        self.running.redis_addr()
+    }
+
     /// The key that was installed.
     pub(crate) fn admin_key(&self) -> Option<&Secret> {
         self.admin_key.as_ref()
@@ -102,7 +107,7 @@ impl Serving {
 
     /// Says on stdout that the doors are open: one line of a fixed form, which scripts wait for.
     pub(crate) fn announce(&self) {
-        let redis = self.running.redis_addr().map_or_else(|| "off".to_owned(), |address| address.to_string());
+        let redis = self.redis().map_or_else(|| "off".to_owned(), |address| address.to_string());
         let text = format!("ready http={} redis={redis} engine={}", self.http(), self.engine.caps().name);
         info!("{text}");
         // A server whose standard output is closed serves all the same.

@@ -1,7 +1,7 @@
-//! The commands of the README, the quick start and the page on streams really run.
+//! The commands of the README, the quick start and the pages on streams and on the Redis door really run.
 //!
 //! Lives here: taking them out of the pages, comparing the session with what `naven dev` prints, and
-//! running them with bash and curl. Not here: the pages themselves.
+//! running them with bash, curl and redis-cli. Not here: the pages themselves.
 
 mod support;
 
@@ -14,7 +14,10 @@ const README: &str = include_str!("../../../README.md");
 const QUICK_START: &str = include_str!("../../../docs/quickstart.md");
 const STREAMS: &str = include_str!("../../../docs/streams.md");
 const SESSION: &str = include_str!("../src/first_event.sh");
+const REDIS_SESSION: &str = include_str!("../src/first_entry.sh");
+const REDIS: &str = include_str!("../../../docs/redis.md");
 const DEFAULT_URL: &str = "http://127.0.0.1:7480";
+const REDIS_CLI: &str = "redis-cli -p 7379 ";
 
 /// The bash blocks of a page.
 fn blocks(page: &'static str) -> impl Iterator<Item = &'static str> {
@@ -25,6 +28,21 @@ fn blocks(page: &'static str) -> impl Iterator<Item = &'static str> {
 fn session() -> &'static str {
     blocks(README).find(|block| block.contains("/claim")).expect("the README has a session")
 }
+
+/// The README's block for the Redis door.
+fn redis_session() -> &'static str {
+    blocks(README).find(|block| block.contains("XREADGROUP")).expect("the README has one for redis-cli")
+}
+
+/// `script` for this server.
+fn here(naven: &Naven, script: &str) -> String {
+    let port = naven.redis().rsplit(':').next().expect("an address has a port");
+    let script = script.replace(DEFAULT_URL, &naven.url());
+    script.replace(REDIS_CLI, &format!("redis-cli -p {port} "))
+}
+
+/// What a read of one entry prints last.
+const READ: &str = "event\norder.paid\npayload\n{\"order\":7}\n";
 
 /// Runs `script` where the server runs, and gives what it printed. Fails with the first command that does.
 fn bash(naven: &Naven, script: &str) -> String {
@@ -58,25 +76,46 @@ fn assert_went_through(naven: &Naven, printed: &str) {
 }
 
 #[test]
-fn the_readmes_session_is_the_one_that_dev_prints() {
+fn the_readmes_sessions_are_those_that_dev_prints() {
     assert_eq!(session(), SESSION, "README.md and crates/cli/src/first_event.sh say the same");
+    assert_eq!(redis_session(), REDIS_SESSION, "README.md and crates/cli/src/first_entry.sh say the same");
 }
 
 #[test]
 fn the_readmes_session_takes_an_event_from_publish_to_ack() {
     let naven = Start::dev().ready();
     assert_eq!(session().matches(DEFAULT_URL).count(), 1, "the address stands in one place");
-    let printed = bash(&naven, &session().replace(DEFAULT_URL, &naven.url()));
+    let printed = bash(&naven, &here(&naven, session()));
     assert_went_through(&naven, &printed);
+}
+
+#[test]
+fn the_readmes_session_with_redis_cli_takes_an_entry_to_its_reader() {
+    let naven = Start::serve().ready();
+    assert_eq!(redis_session().matches(REDIS_CLI).count(), 3);
+    let printed = bash(&naven, &here(&naven, redis_session()));
+    assert!(printed.contains("\nOK\n") && printed.ends_with(READ), "{printed}");
+    let queue = naven.client().get("/v1/event-queues/factory:events%2Fworker-mail").success();
+    assert_eq!(queue["counts"]["held"], 1, "{queue}");
+}
+
+#[test]
+fn the_commands_of_the_page_on_the_redis_door_run() {
+    let naven = Start::serve().ready();
+    let script: Vec<&str> = blocks(REDIS).collect();
+    let printed = bash(&naven, &here(&naven, &script.join("\n")));
+    assert!(printed.ends_with(READ), "{printed}");
 }
 
 #[test]
 fn the_session_that_dev_prints_runs_as_it_is_and_a_second_start_finds_all_in_place() {
     let naven = Start::dev().ready().restart();
-    naven.wait_until("the session is printed", |naven| naven.stdout().ends_with("\"}\"\n"));
+    naven.wait_until("the session is printed", |naven| naven.stdout().ends_with(" '>'\n"));
     let printed = naven.stdout();
     let at = printed.find("export ").expect("the session begins with the address");
-    assert_went_through(&naven, &bash(&naven, &printed[at..]));
+    let printed = bash(&naven, &printed[at..]);
+    assert_went_through(&naven, &printed);
+    assert!(printed.ends_with(READ), "{printed}");
 }
 
 #[test]
