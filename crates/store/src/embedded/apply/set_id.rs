@@ -7,8 +7,10 @@ use std::ops::ControlFlow;
 
 use naven_api::limits::PLACES_PER_OP_MAX;
 
+use super::claim::lane_arrival;
 use super::context::Context;
-use crate::embedded::rows::key::{self, Arrival, StreamNo};
+use crate::embedded::rows::delivery;
+use crate::embedded::rows::key::{self, StreamNo};
 use crate::embedded::rows::stream::StreamRow;
 use crate::embedded::tables::{Order, Table, Tables};
 use crate::read::{EntryView, FULL_ROWS_MAX, FullStream, Page, StreamDetail};
@@ -57,7 +59,10 @@ impl<T: Tables> Context<'_, T> {
             for table in [Table::Delivery, Table::Lane] {
                 let (from, to) = (key::number(no.0), key::past_number(no.0));
                 self.tables.scan(table, &from, &to, Order::Falling, &mut |_, value| {
-                    let arrival = value.first_chunk().map(|bytes| Arrival(u64::from_be_bytes(*bytes)));
+                    let arrival = match table {
+                        Table::Delivery => delivery::decode(value.clone()).map(|(arrival, _)| arrival),
+                        _ => Some(lane_arrival(value)),
+                    };
                     let placed = arrival.and_then(|arrival| self.body(stream, arrival)?.placed);
                     last = placed.map_or(last, |placed| last.max(placed.place));
                     ControlFlow::Break(())
