@@ -52,32 +52,7 @@ impl Preparer<'_> {
             OpKind::Append(append) => self.append(append),
             OpKind::Claim(claim) => claimed(claim),
             OpKind::Settle(settle) => self.settle(tables, settle),
-            OpKind::Group(GroupOp::Create { name, settings, on, stream }) => {
-                let id = QueueId::from_bits(uuid_v7_bits(wall.as_ms(), self.random.draw_u128()));
-                if self.full {
-                    Command::Refused(OpError::Full)
-                } else {
-                    Command::Create { id, name, settings, on, stream }
-                }
-            }
-            OpKind::Group(GroupOp::Patch { queue, changes, stream, revision }) => {
-                Command::Patch { queue, changes, stream, revision }
-            }
-            OpKind::Group(GroupOp::CreateGroup { stream, group, make_stream, start, entries_read }) => {
-                let id = QueueId::from_bits(uuid_v7_bits(wall.as_ms(), self.random.draw_u128()));
-                if self.full {
-                    Command::Refused(OpError::Full)
-                } else {
-                    Command::CreateGroup { id, stream, group, make_stream, start, entries_read }
-                }
-            }
-            OpKind::Group(GroupOp::SetPlace { queue, start, entries_read }) => {
-                Command::SetPlace { queue, start, entries_read }
-            }
-            OpKind::Group(GroupOp::MakeConsumer { queue, name }) => Command::MakeConsumer { queue, name },
-            OpKind::Group(GroupOp::Reset { queue, from }) => Command::Reset { queue, from },
-            OpKind::Group(GroupOp::Pause { queue, reason }) => Command::Pause { queue, reason },
-            OpKind::Group(GroupOp::Resume { queue }) => Command::Resume { queue },
+            OpKind::Group(op) => self.grouped(op, wall),
             OpKind::Delete(DeleteOp::Queue { queue, force, reason, revision }) => {
                 Command::Delete { queue, force, reason, revision }
             }
@@ -108,6 +83,38 @@ impl Preparer<'_> {
         match op.audit {
             Some(note) => Command::Noted { note, command: Box::new(command) },
             None => command,
+        }
+    }
+
+    /// What makes and changes queues.
+    fn grouped(&self, op: GroupOp, wall: Timestamp) -> Command {
+        match op {
+            GroupOp::Create { name, settings, on, stream } => {
+                let id = QueueId::from_bits(uuid_v7_bits(wall.as_ms(), self.random.draw_u128()));
+                if self.full {
+                    Command::Refused(OpError::Full)
+                } else {
+                    Command::Create { id, name, settings, on, stream }
+                }
+            }
+            GroupOp::Patch { queue, changes, stream, revision } => {
+                Command::Patch { queue, changes, stream, revision }
+            }
+            GroupOp::CreateGroup { stream, group, make_stream, start, entries_read } => {
+                let id = QueueId::from_bits(uuid_v7_bits(wall.as_ms(), self.random.draw_u128()));
+                if self.full {
+                    Command::Refused(OpError::Full)
+                } else {
+                    Command::CreateGroup { id, stream, group, make_stream, start, entries_read }
+                }
+            }
+            GroupOp::SetPlace { queue, start, entries_read } => {
+                Command::SetPlace { queue, start, entries_read }
+            }
+            GroupOp::MakeConsumer { queue, name } => Command::MakeConsumer { queue, name },
+            GroupOp::Reset { queue, from } => Command::Reset { queue, from },
+            GroupOp::Pause { queue, reason } => Command::Pause { queue, reason },
+            GroupOp::Resume { queue } => Command::Resume { queue },
         }
     }
 

@@ -56,6 +56,7 @@ impl World {
         let place = wish.map_or(PlaceWish::Next, |wish| wish.place);
         let place = wished_place(place, self.streams[stream].last_place, now)?;
         let readers = only.map_or_else(|| self.readers(stream), |only| vec![only]);
+        let unread = |&queue: &usize| Dealing { queue, stand: Stand::Unread, ahead: false };
         self.streams[stream].arrivals += 1;
         let arrival = self.streams[stream].arrivals;
         let number = ((stream as u128 + 1) << 56) | u128::from(arrival);
@@ -77,10 +78,7 @@ impl World {
             placed: None,
             in_stream: false,
             may_expire: append.expires_at.is_some(),
-            dealings: readers
-                .iter()
-                .map(|&queue| Dealing { queue, stand: Stand::Unread, ahead: false })
-                .collect(),
+            dealings: readers.iter().map(unread).collect(),
         });
         let at = self.events.len() - 1;
         let id = self.events[at].id;
