@@ -158,7 +158,11 @@ impl From<Refused> for Failure {
             }
             Refused::QueueNeeded => return Self::queue_needed(&[]),
             Refused::PlacesUsedUp => (ErrorCode::WrongState, "the stream has had the last place there is"),
-            Refused::Changed | Refused::PlaceTaken | Refused::PlaceBehind | Refused::FactsWrong => {
+            Refused::Changed
+            | Refused::PlaceTaken
+            | Refused::PlaceBehind
+            | Refused::BeforeDeleted
+            | Refused::FactsWrong => {
                 return Self::internal(format!(
                     "a refusal that no route of this version can meet: {refused:?}"
                 ));

@@ -98,8 +98,8 @@ pub enum Read {
     StreamDetail {
         /// Which.
         stream: StreamRef,
-        /// The most entries, pending deliveries of a queue and of a consumer that are shown with it, 0 for no
-        /// bound; none: nothing of all that.
+        /// The most entries, pending deliveries of a queue and of a consumer that are shown with it, 0 for as
+        /// many as are shown at all: 20,000; none: nothing of all that.
         full: Option<u64>,
     },
     /// The Redis consumers of an open queue, and who else has pending deliveries, by name.

@@ -100,6 +100,11 @@ pub enum Fate {
     Kept,
 }
 
+impl Fate {
+    /// Every fate, in the order in which answers are kept.
+    pub(crate) const ALL: [Fate; 3] = [Self::Missing, Self::Done, Self::Kept];
+}
+
 /// What a claim took.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claimed {
@@ -223,7 +228,9 @@ pub enum Refused {
     PlacesUsedUp,
     /// The stream's last place would be before an entry that is there.
     PlaceBehind,
-    /// Before the highest place ever deleted, or fewer entries ever added than are there.
+    /// The stream's last place would be before the highest one that was ever deleted.
+    BeforeDeleted,
+    /// Fewer entries ever added than are there, or a highest deleted place behind the last.
     FactsWrong,
     /// A cursor that this list did not give out.
     BadCursor,

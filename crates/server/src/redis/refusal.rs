@@ -32,6 +32,9 @@ fn refused_text(refused: Refused) -> &'static str {
             "ERR The stream has exhausted the last possible ID, unable to add more items"
         }
         Refused::PlaceBehind => "ERR The ID specified in XSETID is smaller than the target stream top item",
+        Refused::BeforeDeleted => {
+            "ERR The ID specified in XSETID is smaller than current max_deleted_entry_id"
+        }
         Refused::FactsWrong => {
             "ERR The entries_added specified in XSETID is smaller than the target stream length"
         }

@@ -169,7 +169,7 @@ pub fn a_last_place_is_moved_on_and_a_stream_shown_in_detail(bench: &Bench) {
     assert_eq!(set(at(5, 9), None, None), Err(Refused::PlaceBehind.into()));
     assert_eq!(set(at(6, 0), Some(1), None), Err(Refused::FactsWrong.into()));
     assert_eq!(set(at(9, 3), Some(7), Some(at(8, 0))), Ok(OpReply::Done));
-    assert_eq!(set(at(7, 0), None, None), Err(Refused::FactsWrong.into()));
+    assert_eq!(set(at(7, 0), None, None), Err(Refused::BeforeDeleted.into()));
     // Nothing at all leaves the highest place ever deleted as it is.
     assert_eq!(set(at(9, 3), None, Some(at(0, 0))), Ok(OpReply::Done));
     let view = bench.stream("s");

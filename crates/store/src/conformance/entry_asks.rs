@@ -36,8 +36,9 @@ pub enum EntryAsk {
     Trim(Pick, TrimAsk),
     /// Drop two entries, which may be one.
     Delete(Pick, [Pick; 2], u8),
-    /// Set the last place near an event's, so many entries ever added, and the highest deleted place.
-    SetId(Pick, (Pick, i64), Option<u64>, Option<Pick>),
+    /// Set the last place so many ms behind every known one, so many entries ever added, and the highest deleted
+    /// place.
+    SetId(Pick, i64, Option<u64>, Option<Pick>),
     /// Give a stream another's name.
     Rename(Pick, Pick),
 }
@@ -81,8 +82,8 @@ pub(super) fn ask(random: &SeededRandom) -> EntryAsk {
         13 => EntryAsk::Rename(pick(), pick()),
         _ => {
             let added = random.one_of(&[None, Some(0), Some(2), Some(9)]);
-            let place = (pick(), random.one_of(&[-1_000, 0, 0, 1, 5_000]));
-            EntryAsk::SetId(pick(), place, added, random.once_in(3).then(pick))
+            let behind = random.one_of(&[1, 1, 1_000]);
+            EntryAsk::SetId(pick(), behind, added, random.once_in(3).then(pick))
         }
     }
 }
@@ -142,9 +143,9 @@ impl Known {
                 places: events.into_iter().map(|event| self.place(event)).collect(),
                 references: references(number),
             }),
-            EntryAsk::SetId(stream, (event, ms), added, max_deleted) => OpKind::SetId(SetId {
+            EntryAsk::SetId(stream, ms, added, max_deleted) => OpKind::SetId(SetId {
                 stream: self.stream(stream),
-                last: moved(self.place(event), ms, 0),
+                last: moved(self.last_place(wall), ms, 0),
                 added,
                 max_deleted: max_deleted.map(|event| self.place(event)),
             }),

@@ -292,6 +292,12 @@ impl Known {
         }
     }
 
+    /// A place that is not before any known one, nor before this instant.
+    pub(super) fn last_place(&self, wall: Timestamp) -> Place {
+        let now = Place { ms: u64::try_from(wall.as_ms()).unwrap_or(0), seq: 0 };
+        self.places.iter().copied().chain([now]).max().unwrap_or(now)
+    }
+
     pub(super) fn place(&self, pick: Pick) -> Place {
         newest(self.places.len(), pick).map_or(Place { ms: 1, seq: 1 }, |at| self.places[at])
     }

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod random;
 mod records;
 mod suite;
+mod suite_of_streams;
 
 // A case's name is the sentence that would document it.
 #[allow(missing_docs)]
@@ -33,6 +34,8 @@ pub mod entries;
 pub mod event_lists;
 #[allow(missing_docs)]
 pub mod expiring;
+#[allow(missing_docs)]
+pub mod facts;
 #[allow(missing_docs)]
 pub mod fan_out;
 #[allow(missing_docs)]
@@ -61,6 +64,8 @@ pub mod purging;
 pub mod readers;
 #[allow(missing_docs)]
 pub mod reading;
+#[allow(missing_docs)]
+pub mod references;
 #[allow(missing_docs)]
 pub mod repeating;
 #[allow(missing_docs)]

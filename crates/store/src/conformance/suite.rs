@@ -13,6 +13,7 @@ macro_rules! conformance {
         ) -> $crate::conformance::Fresh {
             ($factory)(clock, random)
         }
+        $crate::conformance_of_streams! { fresh_for_conformance }
         $crate::conformance_cases! { fresh_for_conformance;
             all_or_nothing {
                 all_or_nothing_takes_all
@@ -56,16 +57,6 @@ macro_rules! conformance {
             crowding {
                 what_is_published_behind_a_crowd_of_due_events_does_not_overtake_it
             }
-            entries {
-                an_entry_gets_the_place_that_it_is_wished
-                a_last_place_is_moved_on_and_a_stream_shown_in_detail
-                a_place_that_is_taken_is_refused_and_makes_nothing
-                there_is_no_place_behind_the_last_one
-                places_go_on_behind_an_explicit_one_ahead_of_the_clock
-                a_stream_is_made_only_where_its_publisher_wants_that
-                a_producer_s_second_entry_is_the_first_one_again
-                an_entry_may_be_trimmed_by_its_own_publish
-            }
             event_lists {
                 events_are_listed_whatever_became_of_them
                 few_in_a_state_are_found_among_many_others
@@ -99,37 +90,6 @@ macro_rules! conformance {
                 a_transaction_wakes_each_queue_of_a_stream_once
                 groups_show_how_far_each_queue_is
                 streams_are_listed_newest_first_by_prefix
-            }
-            readers {
-                new_entries_come_once_in_the_order_of_places
-                one_queue_that_is_missing_leaves_all_unread
-                a_read_without_ack_leaves_nothing_pending
-                a_read_keeps_to_its_bytes_and_a_pause_holds_it_up
-                a_consumer_reads_again_what_it_holds
-                acks_are_answered_one_by_one
-                what_is_given_up_waits_fails_or_dies
-                named_entries_go_over_when_they_were_idle
-                a_live_lease_is_passed_over_and_an_unowned_entry_taken
-                force_makes_pending_what_nobody_has
-                what_force_made_pending_comes_to_readers_again
-                a_read_without_ack_leaves_what_is_pending_where_it_is
-                a_transfer_may_send_the_queue_forwards_only
-                a_scan_goes_on_where_it_ended
-                a_scan_looks_at_ten_times_what_it_takes
-                idle_entries_come_before_new_ones
-                what_is_pending_is_listed_by_whose_it_is
-            }
-            groups {
-                a_group_begins_behind_any_place
-                a_group_s_name_is_taken_by_whatever_its_readers_would_find
-                a_group_needs_its_stream_or_makes_it
-                sent_back_a_group_hands_out_again_what_is_done_and_keeps_what_is_pending
-                sent_forward_a_group_passes_what_it_has_not_read
-                what_readers_made_of_a_deleted_stream_is_not_a_later_one_s
-                a_consumer_is_made_once
-                what_a_deleted_consumer_held_ahead_is_handed_out_again
-                consumers_are_listed_with_who_else_has_something_pending
-                readers_are_told_how_many_entries_were_read
             }
             keeping {
                 a_done_event_is_remembered_for_a_day_and_then_forgotten

@@ -7,7 +7,7 @@ use naven_core::View;
 use super::bench::{Bench, delete, fatal, named};
 use super::streams::{delete_entry, retention, stream, to_queue, trim_to};
 use crate::queue::{QueueRef, Retention};
-use crate::reply::{OpReply, Refused};
+use crate::reply::{Fate, OpReply, Refused};
 use crate::txn::{From, Keep, OpKind, SettleStep, Trim, Trimming};
 
 pub fn a_consumed_entry_leaves_once_every_queue_has_settled_it(bench: &Bench) {
@@ -122,8 +122,8 @@ pub fn an_entry_may_be_deleted_by_its_place(bench: &Bench) {
     bench.queue_on("bill", "orders", From::Start);
     let events: Vec<_> = (0..3).map(|n| bench.spread("orders", n)).collect();
     let place = bench.entries("orders")[1].place;
-    assert_eq!(bench.ask(delete_entry("orders", place)), Ok(OpReply::Removed(1)));
-    assert_eq!(bench.ask(delete_entry("orders", place)), Ok(OpReply::Removed(0)));
+    assert_eq!(bench.ask(delete_entry("orders", place)), Ok(OpReply::Fates(vec![Fate::Done])));
+    assert_eq!(bench.ask(delete_entry("orders", place)), Ok(OpReply::Fates(vec![Fate::Missing])));
     assert_eq!(bench.entries("orders").len(), 2);
     assert_eq!(bench.take("mail", 9), [events[0], events[2]]);
     assert_eq!(bench.take("bill", 9), events, "in the order of places");

@@ -150,11 +150,13 @@ impl Event {
         self.dealings.retain(|one| one.queue != queue);
     }
 
-    /// True where some queue still needs it: out of its stream, what a Redis consumer holds pins nothing.
+    /// True where some queue still needs it. What a Redis consumer holds keeps an entry where it is, and what
+    /// was published to one queue alone, but no content of what left its stream.
     pub(super) fn is_pinned(&self) -> bool {
+        let by_holds = self.in_stream || self.only.is_some();
         self.dealings.iter().any(|one| match &one.stand {
-            Stand::Unread => true,
-            Stand::Live(live) => self.in_stream || !matches!(live.state, State::Held { .. }),
+            Stand::Live(live) if matches!(live.state, State::Held { .. }) => by_holds,
+            Stand::Live(_) | Stand::Unread => true,
             Stand::Over(_) => false,
         })
     }

@@ -183,7 +183,12 @@ impl World {
                 event.drop_dealing(at);
                 passed.push(event.id);
             } else if n >= first && event.live(at).is_some() {
-                event.put(at, Stand::Unread);
+                if event.body.is_some() {
+                    event.put(at, Stand::Unread);
+                } else {
+                    event.drop_dealing(at);
+                    passed.push(event.id);
+                }
             }
             event.set_ahead(at, false);
         }

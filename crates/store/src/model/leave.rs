@@ -3,14 +3,16 @@
 //! Lives here: trimming, the deletion of entries, expiry. Not here: what every queue is done with
 //! (`keep.rs`).
 
+use naven_api::EventId;
 use naven_api::limits::PLACES_PER_OP_MAX;
 use naven_core::{DeadReason, Now, State, Step};
 
-use super::event::{Event, Stand};
+use super::event::{Dealing, Event, Stand};
 use super::world::{Answer, World};
 use crate::feed::Change;
-use crate::reply::OpReply;
-use crate::txn::{DeleteEntries, Keep, Trim, Trimming};
+use crate::read::SCANS_MAX;
+use crate::reply::{Fate, OpReply};
+use crate::txn::{DeleteEntries, Keep, Place, References, Trim, Trimming};
 
 impl World {
     pub(super) fn trim(&mut self, trim: &Trim, now: Now) -> Answer {
@@ -20,46 +22,98 @@ impl World {
     }
 
     pub(super) fn trim_stream(&mut self, stream: usize, how: Trimming) -> u64 {
-        let entries = self.entries_of(stream);
-        let goes = |(nth, at): &(usize, &usize)| match how.keep {
-            Keep::Newest(newest) => (entries.len() - nth) as u64 > newest,
-            Keep::From(place) => self.events[**at].placed.is_some_and(|(_, own)| own < place),
-        };
-        let going = entries.iter().enumerate().filter(goes).map(|(_, &at)| self.events[at].id);
-        let going: Vec<_> = going.take(how.limit.unwrap_or(u64::MAX) as usize).collect();
-        going.iter().for_each(|&event| self.take_out(event));
-        going.len() as u64
+        let entries: Vec<_> = self.entries_of(stream).into_iter().map(|at| self.events[at].id).collect();
+        let (mut gone, mut kept) = (0, 0);
+        for event in &entries {
+            let length = entries.len() as u64 - gone;
+            let place = self.find(*event).ok().and_then(|at| self.events[at].placed).map(|(_, place)| place);
+            let goes = match how.keep {
+                Keep::Newest(newest) => length > newest,
+                Keep::From(from) => place < Some(from),
+            };
+            if !goes || gone >= how.limit.unwrap_or(u64::MAX) || kept >= SCANS_MAX {
+                break;
+            }
+            if self.let_leave(*event, how.references) { gone += 1 } else { kept += 1 }
+        }
+        gone
     }
 
     pub(super) fn delete_entries(&mut self, delete: &DeleteEntries, now: Now) -> Answer {
         let stream = self.open_stream(&delete.stream)?;
         self.place_due(stream, now, PLACES_PER_OP_MAX);
-        let is_named = |event: &Event| event.placed.is_some_and(|(_, place)| delete.places.contains(&place));
-        let named = self.entries_of(stream).into_iter().filter(|&at| is_named(&self.events[at]));
-        let going: Vec<_> = named.map(|at| self.events[at].id).collect();
-        for &event in &going {
-            let place = self.find(event).ok().and_then(|at| self.events[at].placed);
-            let highest = &mut self.streams[stream].max_deleted;
-            *highest = place.map_or(*highest, |(_, place)| place.max(*highest));
-            self.take_out(event);
+        let delete_one = |place: &Place| self.delete_one(stream, *place, delete.references);
+        Ok(OpReply::Fates(delete.places.iter().map(delete_one).collect()))
+    }
+
+    pub(super) fn delete_one(&mut self, stream: usize, place: Place, references: References) -> Fate {
+        let is_it =
+            |event: &&Event| event.stream == stream && event.placed.is_some_and(|(_, own)| own == place);
+        let found: Vec<_> =
+            self.events.iter().filter(is_it).map(|event| (event.in_stream, event.id)).collect();
+        let Some(&(_, entry)) = found.iter().find(|(in_stream, _)| *in_stream) else {
+            for (_, event) in found.into_iter().filter(|_| references == References::Drop) {
+                if self.drop_references(event) {
+                    self.release(event);
+                }
+            }
+            return Fate::Missing;
+        };
+        if !self.let_leave(entry, references) {
+            return Fate::Kept;
         }
-        Ok(OpReply::Removed(going.len() as u64))
+        let of = &mut self.streams[stream];
+        of.max_deleted = of.max_deleted.max(place);
+        Fate::Done
+    }
+
+    fn let_leave(&mut self, event: EventId, references: References) -> bool {
+        let Ok(at) = self.find(event) else { return false };
+        let row = &self.events[at];
+        let is_awaited = |one: &&Dealing| match &one.stand {
+            Stand::Unread => true,
+            Stand::Live(live) => !live.is_over(),
+            Stand::Over(_) => false,
+        };
+        let mut open = row.dealings.iter().filter(|one| self.queues[one.queue].is_open());
+        if references == References::Acked && open.any(|one| is_awaited(&one)) {
+            return false;
+        }
+        self.take_out(event, references);
+        true
+    }
+
+    /// What Redis consumers hold of it, or nobody, is forgotten. True where there was such.
+    fn drop_references(&mut self, event: EventId) -> bool {
+        let Ok(at) = self.find(event) else { return false };
+        let (queues, dealings) = (&self.queues, &mut self.events[at].dealings);
+        let before = dealings.len();
+        dealings.retain(|one| match &one.stand {
+            Stand::Live(live) if queues[one.queue].is_open() => {
+                !matches!(live.state, State::Held { .. } | State::Ready | State::Retrying)
+            }
+            _ => true,
+        });
+        dealings.len() < before
     }
 
     /// An entry leaves. Who has not read it and asked to have such kept still gets it; for others it
     /// is lost.
-    fn take_out(&mut self, event: naven_api::EventId) {
+    fn take_out(&mut self, event: EventId, references: References) {
         let Ok(at) = self.find(event) else { return };
-        let event = &mut self.events[at];
-        event.in_stream = false;
-        self.streams[event.stream].version += 1;
-        for (queue, row) in self.queues.iter_mut().enumerate() {
-            if event.is_unread(queue) && row.is_open() && !row.settings.protect_unread {
-                event.drop_dealing(queue);
-                row.trimmed_unread += 1;
+        let row = &mut self.events[at];
+        row.in_stream = false;
+        self.streams[row.stream].version += 1;
+        for (queue, reader) in self.queues.iter_mut().enumerate() {
+            if row.is_unread(queue) && reader.is_open() && !reader.settings.protect_unread {
+                row.drop_dealing(queue);
+                reader.trimmed_unread += 1;
             }
         }
-        if !event.is_pinned() {
+        if references == References::Drop {
+            self.drop_references(event);
+        }
+        if !self.events[at].is_pinned() {
             self.drop_content(at);
         }
     }

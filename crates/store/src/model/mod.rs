@@ -24,6 +24,7 @@ mod pending;
 mod publish;
 mod purging;
 mod reader;
+mod rename;
 mod reschedule;
 mod set_id;
 mod set_place;

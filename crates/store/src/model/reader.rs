@@ -171,10 +171,15 @@ impl World {
             } else {
                 self.keep_as(queue, at, done, now);
             }
-            fates.push(if ack.delete.is_some() { Fate::Kept } else { Fate::Done });
+            fates.push(Fate::Done);
         }
         if is_new_round {
             self.new_round(queue);
+        }
+        let stream = self.queues[queue].stream;
+        for (&place, fate) in ack.places.iter().zip(&mut fates).filter(|(_, fate)| **fate == Fate::Done) {
+            let deleted = ack.delete.map(|references| self.delete_one(stream, place, references));
+            *fate = if deleted == Some(Fate::Kept) { Fate::Kept } else { Fate::Done };
         }
         Ok(OpReply::Fates(fates))
     }

@@ -29,8 +29,11 @@ impl World {
         };
         let pending = self.events.iter().filter(is_pending).filter_map(|event| event.placed).max();
         let stream = &mut self.streams[at];
-        if set.last < stream.max_deleted {
+        if set.max_deleted > Some(set.last) {
             return Err(Refused::FactsWrong.into());
+        }
+        if set.last < stream.max_deleted {
+            return Err(Refused::BeforeDeleted.into());
         }
         if places.last().is_some_and(|&(_, top)| set.last < top) {
             return Err(Refused::PlaceBehind.into());
@@ -56,7 +59,7 @@ impl World {
 
     pub(super) fn stream_detail(&self, at: usize, full: Option<u64>, now: Now) -> Page {
         let some = |reverse: bool, most: usize| -> Vec<EntryView> {
-            match self.entries(at, (Place::default(), LAST), reverse, (most, true)) {
+            match self.entries(at, (Place::default(), LAST), reverse, (most, u64::MAX, true)) {
                 Page::Entries(items, _) => items,
                 _ => Vec::new(),
             }

@@ -119,6 +119,12 @@ impl World {
     }
 
     pub(super) fn save(&mut self, queue: usize, at: usize, next: Delivery) {
+        let event = &self.events[at];
+        let was_held = event.live(queue).is_some_and(|live| matches!(live.state, State::Held { .. }));
+        let goes_on = !matches!(next.state, State::Done | State::Cancelled | State::Held { .. });
+        if goes_on && was_held && event.body.is_none() {
+            return self.forget_contentless(queue, at);
+        }
         let frees = matches!(next.state, State::Ready | State::Retrying);
         self.woken.extend(frees.then_some(self.queues[queue].id));
         let is_done = matches!(next.state, State::Done | State::Cancelled);
@@ -155,8 +161,11 @@ impl World {
         let next = live.ok_or(Refused::WrongState)?.apply(&step, now, &policy)?;
         let before = live.cloned();
         self.tell(queue, at, before.as_ref(), &next, now);
+        let known = self.events[at].clone();
         self.save(queue, at, next);
-        let view = self.event_view(&self.events[at], false, now);
+        let gone = super::event::Event { dealings: Vec::new(), ..known };
+        let left = self.find(event).map_or(&gone, |at| &self.events[at]);
+        let view = self.event_view(left, false, now);
         Ok(OpReply::Event(Box::new(view)))
     }
 }

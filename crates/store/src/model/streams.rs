@@ -47,7 +47,7 @@ impl World {
         stream: usize,
         (start, end): (Place, Place),
         reverse: bool,
-        (limit, payload): (usize, bool),
+        (limit, max_bytes, payload): (usize, u64, bool),
     ) -> Page {
         let view = |at: usize| {
             let event = &self.events[at];
@@ -60,8 +60,11 @@ impl World {
         if reverse {
             found.reverse();
         }
-        let more = found.len() > limit;
-        found.truncate(limit);
+        let size = |entry: &EntryView| entry.body.as_ref().map_or(0, |body| body.bytes.len() as u64);
+        let fits = |upto: &usize| found[..=*upto].iter().map(size).sum::<u64>() <= max_bytes;
+        let fitting = (0..found.len()).take_while(|upto| *upto == 0 || fits(upto)).count().min(limit);
+        let more = found.len() > fitting;
+        found.truncate(fitting);
         Page::Entries(found, more)
     }
 

@@ -40,9 +40,9 @@ impl World {
                 let (page, next) = page(found, cursor.as_ref(), *limit)?;
                 Ok(Page::Streams(page.into_iter().map(|at| self.stream_view(at)).collect(), next))
             }
-            Read::Entries { stream, start, end, reverse, limit, max_bytes: _, payload } => {
+            Read::Entries { stream, start, end, reverse, limit, max_bytes, payload } => {
                 let stream = self.open_stream(stream)?;
-                Ok(self.entries(stream, (*start, *end), *reverse, (*limit as usize, *payload)))
+                Ok(self.entries(stream, (*start, *end), *reverse, (*limit as usize, *max_bytes, *payload)))
             }
             Read::Consumers(queue) => Ok(Page::Consumers(self.consumers(self.open(queue)?, now))),
             Read::StreamDetail { stream, full } => {

@@ -86,7 +86,7 @@ impl World {
             OpKind::DeleteEntries(delete) => self.delete_entries(delete, now),
             OpKind::Reader(op) => self.reader(op, draw as u32, now),
             OpKind::SetId(set) => self.set_id(set, now),
-            OpKind::Rename(_) => Err(OpError::Unsupported),
+            OpKind::Rename(rename) => self.rename(rename, now),
         }
     }
 

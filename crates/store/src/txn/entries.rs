@@ -5,8 +5,8 @@
 
 use super::{Place, StreamRef};
 
-/// What a publisher asks of the entry that its event becomes. It is for events that are due at once and go
-/// to a whole stream.
+/// What a publisher asks of the entry that its event becomes. It is for events that go to a whole stream, and
+/// are due at once where they ask for a place of their own: else it is refused (`WrongState`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryWish {
     /// True where a stream that is not there is made; its entries stay until they are trimmed.
@@ -69,13 +69,15 @@ pub enum Keep {
 pub enum References {
     /// It stays as it is (`KEEPREF`).
     Keep,
-    /// It ends: what Redis consumers hold, or nobody, is forgotten everywhere (`DELREF`).
+    /// It ends: what Redis consumers hold, or nobody, is forgotten everywhere (`DELREF`), of entries too that
+    /// left their stream before. Leases and dead letters stay.
     Drop,
-    /// Only entries leave that every queue has handed out and finished (`ACKED`).
+    /// Only entries leave that every queue has handed out and finished (`ACKED`). A trim passes over the others,
+    /// 20,000 of them at most.
     Acked,
 }
 
-/// Drop single entries of a stream.
+/// Drop single entries of a stream. What became of each is answered, in their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeleteEntries {
     /// From which stream.
@@ -91,15 +93,17 @@ pub struct DeleteEntries {
 pub struct SetId {
     /// Of which stream.
     pub stream: StreamRef,
-    /// The new last place: not before the last entry that is there, nor the highest one ever deleted.
+    /// The new last place: not before the highest one ever deleted (`BeforeDeleted`), nor before the last entry
+    /// that is there or that a queue has still to do with (`PlaceBehind`).
     pub last: Place,
-    /// How many entries were ever added, as its readers are told; at least as many as are there.
+    /// How many entries were ever added, as its readers are told; at least as many as are there (`FactsWrong`).
     pub added: Option<u64>,
-    /// The highest place that was ever deleted; not behind `last`.
+    /// The highest place that was ever deleted; not behind `last` (`FactsWrong`). Zero leaves it as it was.
     pub max_deleted: Option<Place>,
 }
 
-/// Give a stream another name.
+/// Give a stream another name. Queues that readers made on it go by the new name as well, unless one of their
+/// names is another queue's (`NameTaken`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rename {
     /// Which.

@@ -69,6 +69,7 @@ impl Known {
             let (start, end) = (Place::default(), Place { ms: u64::MAX, seq: u64::MAX });
             let (reverse, limit, payload) = (false, 500, true);
             all.push(Read::Groups(stream()));
+            all.push(Read::StreamDetail { stream: stream(), full: Some(0) });
             all.push(Read::Entries {
                 stream: stream(),
                 start,

@@ -81,16 +81,22 @@ impl<T: Tables> Context<'_, T> {
         members.into_iter().filter_map(dealing).collect()
     }
 
-    /// True where any queue still needs this placed event. `in_stream` says whether its entry is there: where
-    /// it is not, what a Redis consumer holds keeps its row and not its content.
-    pub(super) fn is_pinned(&self, stream: StreamNo, n: EntryNo, in_stream: bool) -> bool {
+    /// True where any queue still needs this placed event. `in_stream` says whether its entry is there, and
+    /// `by_holds` whether what Redis consumers hold counts: it keeps an entry of consumed events, and what was
+    /// published to one queue alone, but not the content of what left its stream.
+    pub(super) fn is_pinned(
+        &self,
+        stream: StreamNo,
+        n: EntryNo,
+        (in_stream, by_holds): (bool, bool),
+    ) -> bool {
         let mut pinned = false;
         self.scan_members(stream, &mut |no, id| {
             let is_unread = || match id {
                 Some(_) => n.0 > self.progress(no).cursor,
                 None => self.queue(no).is_some_and(|queue| self.is_above_cursor(no, &queue, n)),
             };
-            pinned = self.pins(no, n, in_stream)
+            pinned = self.pins(no, n, by_holds)
                 || self.has(Table::Lane, no.0, n)
                 || (in_stream && is_unread() && !self.has(Table::Aside, no.0, n));
             if pinned { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -98,11 +104,11 @@ impl<T: Tables> Context<'_, T> {
         pinned
     }
 
-    fn pins(&self, no: QueueNo, n: EntryNo, in_stream: bool) -> bool {
-        match self.delivery(no, n) {
-            Some((_, delivery)) => in_stream || !matches!(delivery.state, State::Held { .. }),
-            None => false,
-        }
+    /// True where the queue's delivery keeps an event's content.
+    fn pins(&self, no: QueueNo, n: EntryNo, by_holds: bool) -> bool {
+        let is_held = |delivery: &Delivery| matches!(delivery.state, State::Held { .. });
+        let Some(bytes) = self.tables.get(Table::Delivery, &key::counted(no.0, n.0)) else { return false };
+        by_holds || !is_held(&delivery::decode(bytes).expect(READABLE).1)
     }
 
     /// True where an entry of this number is one that the queue reads and has not taken in.

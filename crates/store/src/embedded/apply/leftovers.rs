@@ -19,8 +19,8 @@ use crate::read::DeadFilter;
 use crate::reply::{Grant, OpReply, QueueRead};
 use crate::txn::{
     AckEntries, Append, Body, Bulk, DedupeKey, DedupeSpace, Due, Form, From, GivingUp, GroupFrom,
-    IdempotencySlot, Keep, NackEntries, Place, PurgeFilter, ReadGroup, ReaderOp, Reading, ScanTransfer,
-    StreamRef, Target, Transfer, Trim, Trimming,
+    IdempotencySlot, Keep, NackEntries, Place, PurgeFilter, ReadGroup, ReaderOp, Reading, References, Rename,
+    ScanTransfer, StreamRef, Target, Transfer, Trim, Trimming,
 };
 
 const DAY_MS: i64 = 86_400_000;
@@ -122,8 +122,9 @@ impl Play {
     }
 
     fn unproven(&mut self, queue: QueueRef, places: Vec<Place>) -> Command {
+        let delete = [None, None, Some(References::Keep), Some(References::Acked)][self.below(4) as usize];
         let op = if self.below(3) > 0 {
-            ReaderOp::Ack(AckEntries { queue, places, delete: None })
+            ReaderOp::Ack(AckEntries { queue, places, delete })
         } else {
             let how = [GivingUp::Release, GivingUp::Fail, GivingUp::Fatal][self.below(3) as usize];
             ReaderOp::Nack(NackEntries { queue, places, how, delay_ms: None, error: None, redis_count: None })
@@ -154,13 +155,17 @@ impl Play {
             }
             18 => {
                 let keep = Keep::Newest(self.below(3));
-                Command::Trim(Trim { stream: self.stream(), how: Trimming::to(keep) })
+                let references =
+                    [References::Keep, References::Drop, References::Acked][self.below(3) as usize];
+                let how = Trimming { references, ..Trimming::to(keep) };
+                Command::Trim(Trim { stream: self.stream(), how })
             }
             19 => Command::Reset { queue: self.queue(), from: self.from() },
             20 if self.below(2) == 0 => {
                 let reason = DeadReason::QueueDeleted;
                 Command::Delete { queue: self.queue(), force: true, reason, revision: None }
             }
+            20 if self.below(3) == 0 => Command::Rename(Rename { stream: self.stream(), to: self.stream() }),
             20 if self.below(3) == 0 => Command::DeleteStream { stream: self.stream(), force: true },
             21 | 26..31 if !self.events.is_empty() => self.operator(),
             _ => Command::Tend { rows: 3 },

@@ -36,6 +36,7 @@ mod purge;
 mod purging;
 mod read;
 mod reader;
+mod rename;
 mod reschedule;
 mod reset;
 mod retain;
@@ -48,6 +49,7 @@ mod streams;
 mod telling;
 mod tend;
 mod transfer;
+mod trim;
 mod unproven;
 mod view;
 

@@ -56,10 +56,10 @@ impl<T: Tables> Context<'_, T> {
             Read::Streams { name_prefix, cursor, limit } => {
                 self.streams(name_prefix, cursor.as_ref(), *limit as usize)
             }
-            Read::Entries { stream, start, end, reverse, limit, max_bytes: _, payload } => {
+            Read::Entries { stream, start, end, reverse, limit, max_bytes, payload } => {
                 let (no, _) = self.open_stream(stream)?;
                 let order = if *reverse { Order::Falling } else { Order::Rising };
-                Ok(self.entries(no, (*start, *end), order, (*limit as usize, *payload)))
+                Ok(self.entries(no, (*start, *end), order, (*limit as usize, *max_bytes, *payload)))
             }
             Read::Consumers(queue) => Ok(Page::Consumers(self.consumers(queue)?)),
             Read::StreamDetail { stream, full } => {

@@ -48,7 +48,13 @@ impl<T: Tables> Context<'_, T> {
         for (n, bytes) in self.rows_from(Table::Delivery, no, first) {
             let (arrival, before) = delivery::decode(bytes).expect(READABLE);
             self.forget(no, (n, arrival), &before, progress);
-            if !self.has(Table::Entry, queue.stream.0, n) {
+            if self.has(Table::Entry, queue.stream.0, n) {
+                continue;
+            }
+            let row = self.pointed_body(queue.stream, arrival);
+            if row.body.is_none() && !row.damaged {
+                self.let_go(no, queue, arrival, &row, progress);
+            } else {
                 self.put_lane(no, n, arrival);
                 progress.lane_ready += 1;
             }

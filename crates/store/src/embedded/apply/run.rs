@@ -134,7 +134,7 @@ impl<T: Tables> Context<'_, T> {
             Command::DeleteEntries(delete) => self.delete_entries(delete),
             Command::Reader(op, draw) => self.reader(op, *draw),
             Command::SetId(set) => self.set_id(set),
-            Command::Rename(_) => Err(OpError::Unsupported),
+            Command::Rename(rename) => self.rename(rename),
             Command::CreateGroup { id, stream, group, make_stream, start, entries_read } => {
                 self.create_group(*id, (stream, group), *make_stream, (*start, *entries_read))
             }

@@ -27,8 +27,11 @@ impl<T: Tables> Context<'_, T> {
         let (stream, _) = self.open_stream(&set.stream)?;
         self.place_due(stream, PLACES_PER_OP_MAX as u64);
         let mut head = self.head(stream);
-        if set.last < head.max_deleted {
+        if set.max_deleted.is_some_and(|deleted| deleted > set.last) {
             return Err(Refused::FactsWrong.into());
+        }
+        if set.last < head.max_deleted {
+            return Err(Refused::BeforeDeleted.into());
         }
         let top = self.edge(stream, Order::Falling, false).map(|entry| entry.place);
         if top.is_some_and(|top| set.last < top) {
@@ -87,14 +90,14 @@ impl<T: Tables> Context<'_, T> {
 
     fn first_entries(&self, no: StreamNo, count: u64) -> Vec<EntryView> {
         let most = if count == 0 { FULL_ROWS_MAX } else { FULL_ROWS_MAX.min(count as usize) };
-        match self.entries(no, (Place::default(), LAST), Order::Rising, (most, true)) {
+        match self.entries(no, (Place::default(), LAST), Order::Rising, (most, u64::MAX, true)) {
             Page::Entries(items, _) => items,
             _ => Vec::new(),
         }
     }
 
     fn edge(&self, no: StreamNo, order: Order, payload: bool) -> Option<EntryView> {
-        match self.entries(no, (Place::default(), LAST), order, (1, payload)) {
+        match self.entries(no, (Place::default(), LAST), order, (1, u64::MAX, payload)) {
             Page::Entries(items, _) => items.into_iter().next(),
             _ => None,
         }

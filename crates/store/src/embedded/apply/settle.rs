@@ -88,7 +88,8 @@ impl<T: Tables> Context<'_, T> {
             return Err(Refused::WrongState.into());
         };
         self.change(&found, (no, &queue), &before, step)?;
-        let row = self.body(found.stream, found.arrival).ok_or(Refused::EventNotFound)?;
+        // What was held of a deleted entry may have been the last of it.
+        let row = self.body(found.stream, found.arrival).unwrap_or(found.row);
         let view = self.event_view(found.stream, found.arrival, &row, false);
         Ok(OpReply::Event(Box::new(view)))
     }
@@ -152,6 +153,13 @@ impl<T: Tables> Context<'_, T> {
         }
         let n = found.row.placed.ok_or(Refused::WrongState)?.n;
         let mut progress = self.progress(no);
+        let goes_on = !matches!(after.state, State::Done | State::Cancelled | State::Held { .. });
+        if goes_on && found.row.body.is_none() && !found.row.damaged && before.is_held() {
+            // There is nothing to hand out again: its entry is deleted.
+            self.tell(queue, (found.arrival, &found.row), Some(before), &after);
+            self.forget_contentless((no, queue), (n, found.arrival), &found.row, before, &mut progress);
+            return Ok(after);
+        }
         self.save(no, (n, found.arrival), Some(before), &after, &mut progress);
         self.tell(queue, (found.arrival, &found.row), Some(before), &after);
         self.put_progress(no, &progress);

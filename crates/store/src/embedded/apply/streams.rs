@@ -68,26 +68,32 @@ impl<T: Tables> Context<'_, T> {
         Ok(Page::Streams(items, more.then_some(Cursor(last))))
     }
 
-    /// At most `limit` entries whose places lie between two, both included.
+    /// At most `limit` entries, and `max_bytes` of their content, whose places lie between two, both included.
     pub(super) fn entries(
         &self,
         no: StreamNo,
         (start, end): (Place, Place),
         order: Order,
-        (limit, payload): (usize, bool),
+        (limit, max_bytes, payload): (usize, u64, bool),
     ) -> Page {
         let last = self.head(no).entry;
         let from = self.first_from(no, last, start).map_or(last + 1, |(n, _)| n.0);
         let past_end = end.after().and_then(|past| self.first_from(no, last, past));
         let to = past_end.map_or(last + 1, |(n, _)| n.0);
-        let (mut items, mut more) = (Vec::new(), false);
+        let (mut items, mut more, mut bytes) = (Vec::new(), false, 0);
         let (from, to) = (key::counted(no.0, from), key::counted(no.0, to));
         self.tables.scan(Table::Entry, &from, &to, order, &mut |_, value| {
             more = items.len() >= limit;
             if more {
                 return ControlFlow::Break(());
             }
-            items.push(self.entry_view(no, value.clone(), payload));
+            let entry = self.entry_view(no, value.clone(), payload);
+            bytes += entry.body.as_ref().map_or(0, |body| body.bytes.len() as u64);
+            more = bytes > max_bytes && !items.is_empty();
+            if more {
+                return ControlFlow::Break(());
+            }
+            items.push(entry);
             ControlFlow::Continue(())
         });
         Page::Entries(items, more)

@@ -28,18 +28,18 @@ impl<T: Tables> Context<'_, T> {
         let (mut fates, mut is_new_round) = (Vec::with_capacity(ack.places.len()), false);
         for &place in &ack.places {
             let is_done = self.ack_one((no, &queue), place, &mut is_new_round);
-            fates.push(match is_done {
-                false => Fate::Missing,
-                // Until entries can leave their stream here.
-                true if ack.delete.is_some() => Fate::Kept,
-                true => Fate::Done,
-            });
+            fates.push(if is_done { Fate::Done } else { Fate::Missing });
         }
         if is_new_round {
             queue.round = queue.round.saturating_add(1);
             queue.fence = self.progress(no).fence;
             self.put_queue(no, &queue);
             self.hint(queue.id);
+        }
+        if let Some(references) = ack.delete {
+            let acked = ack.places.iter().zip(&mut fates).filter(|(_, fate)| **fate == Fate::Done);
+            let acked: Vec<_> = acked.collect();
+            self.delete_acked(queue.stream, acked, references);
         }
         Ok(OpReply::Fates(fates))
     }

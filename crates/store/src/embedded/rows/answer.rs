@@ -15,7 +15,7 @@ use super::queue::{get_settings, put_settings};
 use super::stream::{get_stream_settings, put_stream_settings};
 use super::told::{get_reported, get_result, get_trace, put_reported, put_result, put_trace};
 use crate::read::{Counts, DeliveryView, EventView, QueueView};
-use crate::reply::{OpReply, Settled};
+use crate::reply::{Fate, OpReply, Settled};
 use crate::txn::Place;
 
 /// What an idempotency key was answered.
@@ -103,8 +103,13 @@ fn put_reply(enc: &mut Enc, reply: &OpReply) {
         OpReply::Made(is_new) => {
             enc.u8(8).flag(*is_new);
         }
+        OpReply::Fates(fates) => {
+            enc.u8(9).list(fates, |enc, fate| {
+                enc.u8(*fate as u8);
+            });
+        }
         // Claims are kept as holds, reads are never kept, and readers have no idempotency keys.
-        OpReply::Read(_) | OpReply::Transferred(_) | OpReply::Fates(_) => {
+        OpReply::Read(_) | OpReply::Transferred(_) => {
             enc.u8(6);
         }
         OpReply::Done | OpReply::Claimed(_) | OpReply::Page(_) | OpReply::Replayed(_) => {
@@ -123,6 +128,7 @@ fn get_reply(kind: u8, dec: &mut Dec) -> Option<OpReply> {
         6 => OpReply::Done,
         7 => OpReply::Operation(Box::new(get_operation(dec)?)),
         8 => OpReply::Made(dec.flag()?),
+        9 => OpReply::Fates(dec.list(|dec| Fate::ALL.get(usize::from(dec.u8()?)).copied())?),
         _ => return None,
     })
 }
