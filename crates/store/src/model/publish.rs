@@ -117,13 +117,13 @@ impl World {
         let stream = &mut self.streams[event.stream];
         stream.last_place = place;
         stream.last_n += 1;
-        stream.version += 1;
         event.placed = Some((stream.last_n, place));
         if event.only.is_some() {
             return false;
         }
         event.in_stream = true;
         self.grown.push(stream.name.clone());
+        stream.version += 1;
         stream.added += 1;
         stream.added_told += 1;
         let before = event.dealings.len();

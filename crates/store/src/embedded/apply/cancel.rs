@@ -105,7 +105,6 @@ impl<T: Tables> Context<'_, T> {
             head.waiting -= 1;
         }
         head.last = next_place(head.last, self.now.wall).unwrap_or(head.last);
-        head.version += 1;
         head.entry += 1;
         row.placed = Some(Placed { n: EntryNo(head.entry), place: head.last });
         row.only = Some(no);

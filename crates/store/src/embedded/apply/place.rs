@@ -73,7 +73,6 @@ impl<T: Tables> Context<'_, T> {
     ) -> bool {
         head.last = place;
         head.entry += 1;
-        head.version += 1;
         let n = EntryNo(head.entry);
         row.placed = Some(Placed { n, place: head.last });
         self.put_body(stream, arrival, row);
@@ -83,6 +82,7 @@ impl<T: Tables> Context<'_, T> {
         } else {
             let entry = EntryRow { place: head.last, arrival, created_at: row.created_at };
             self.tables.put(Table::Entry, &key::counted(stream.0, n.0), entry.encode());
+            head.version += 1;
             head.added += 1;
             head.added_told += 1;
             head.length += 1;
