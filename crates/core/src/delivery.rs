@@ -185,7 +185,10 @@ impl Delivery {
             Step::FallDue => self.fall_due(now),
             Step::Take { hold, consumer } => self.take(*hold, consumer.clone(), now, policy),
             Step::TakeOver { to, consumer, just_id, since, redis_count } => {
-                let held = State::Held { consumer: *to, since: since.unwrap_or(now.lease) };
+                let held = State::Held {
+                    consumer: *to,
+                    since: since.map_or(now.lease, |since| since.min(now.lease)),
+                };
                 self.take_over(held, consumer, (*just_id, *redis_count), now, policy)
             }
             Step::Reread => self.reread(now),

@@ -89,7 +89,7 @@ pub enum Step {
         consumer: String,
         /// True where a live hold only changes its owner, which counts no attempt (`JUSTID`).
         just_id: bool,
-        /// Since when it counts as held; none: now.
+        /// Since when it counts as held; none, or one ahead: now.
         since: Option<LeaseTime>,
         /// Redis' count of deliveries from then on; none: one more, unless only the owner changes.
         redis_count: Option<u64>,
