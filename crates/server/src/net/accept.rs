@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -30,8 +30,29 @@ pub(crate) fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
+/// The next connection, and its place of `room`; none once `end` has come. Cancel safe.
+pub(crate) async fn next_connection(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+    end: &CancellationToken,
+) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+    // A full house waits in the operating system's backlog, where it costs us nothing.
+    let permit = tokio::select! {
+        permit = Arc::clone(room).acquire_owned() => permit.ok()?,
+        () = end.cancelled() => return None,
+    };
+    let stream = tokio::select! {
+        stream = accept(listener) => stream,
+        () = end.cancelled() => return None,
+    };
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "could not set TCP_NODELAY");
+    }
+    Some((stream, permit))
+}
+
 /// The next connection. Errors of accepting are the world's, and pass. Cancel safe.
-pub(crate) async fn accept(listener: &TcpListener) -> TcpStream {
+async fn accept(listener: &TcpListener) -> TcpStream {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => return stream,
@@ -61,19 +82,7 @@ pub(crate) async fn serve_http(
     room: Arc<Semaphore>,
     connections: TaskTracker,
 ) {
-    loop {
-        // A full house waits in the operating system's backlog, where it costs us nothing.
-        let permit = tokio::select! {
-            permit = Arc::clone(&room).acquire_owned() => permit,
-            () = stops.end.cancelled() => return,
-        };
-        let stream = tokio::select! {
-            stream = accept(&listener) => stream,
-            () = stops.end.cancelled() => return,
-        };
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "could not set TCP_NODELAY");
-        }
+    while let Some((stream, permit)) = next_connection(&listener, &room, &stops.end).await {
         let (door, stops) = (door.clone(), stops.clone());
         let streams = connections.clone();
         connections.spawn(async move {

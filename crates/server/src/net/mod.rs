@@ -6,7 +6,7 @@ mod connection;
 mod stream;
 mod tls;
 
-pub(crate) use accept::{Stops, accept, listen, serve_http};
+pub(crate) use accept::{Stops, listen, next_connection, serve_http};
 pub(crate) use activity::{Activity, InRequest};
 pub(crate) use tls::Tls;
 pub use tls::{TlsError, TlsFiles};

@@ -15,7 +15,7 @@ use super::clients::Client;
 use super::connection::Connection;
 use super::door::RedisDoor;
 use super::session::Session;
-use crate::net::{Stops, accept};
+use crate::net::{Stops, next_connection};
 
 /// Serves `listener` until `stops.end`. Every connection is a task of `connections` and takes a place of
 /// `room`, which both doors share.
@@ -26,30 +26,19 @@ pub(crate) async fn serve_redis(
     room: Arc<Semaphore>,
     connections: TaskTracker,
 ) {
-    loop {
-        // A full house waits in the operating system's backlog, where it costs us nothing.
-        let permit = tokio::select! {
-            permit = Arc::clone(&room).acquire_owned() => permit,
-            () = stops.end.cancelled() => return,
-        };
-        let stream = tokio::select! {
-            stream = accept(&listener) => stream,
-            () = stops.end.cancelled() => return,
-        };
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "could not set TCP_NODELAY");
-        }
+    while let Some((stream, permit)) = next_connection(&listener, &room, &stops.end).await {
         let (door, stops) = (Arc::clone(&door), stops.clone());
         connections.spawn(async move {
             let client = door.clients.enter(stream.peer_addr().ok(), stream.local_addr().ok());
             let entered = Entered { door: Arc::clone(&door), client: Arc::clone(&client) };
             entered.door.node.connections.fetch_add(1, Ordering::Relaxed);
+            let inside = door.node.metrics.doors.redis.enter();
             tokio::select! {
                 () = serve(stream, &door, &client, &stops) => {}
                 () = client.killed.cancelled() => {}
                 () = stops.end.cancelled() => {}
             }
-            drop((entered, permit));
+            drop((entered, inside, permit));
         });
     }
 }

@@ -230,8 +230,7 @@ those_who_hold_and_wait_are_listed,
                 large_bodies_under_way_wait_for_room,
                 a_large_body_that_finds_no_room_is_told_so,
                 pipelined_requests_are_answered_in_order,
-                http2_is_served_and_its_reset_ends_a_wait,
-                the_redis_address_says_that_it_is_not_built;
+                http2_is_served_and_its_reset_ends_a_wait;
             stats:
                 every_figure_moves,
                 depth_and_age_are_seen_at_the_end_of_a_step,

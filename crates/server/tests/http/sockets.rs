@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::{Value, json};
-use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
 use crate::Factory;
@@ -210,14 +209,4 @@ pub(crate) async fn http2_is_served_and_its_reset_ends_a_wait(factory: Factory) 
     other_end.shutdown(std::net::Shutdown::Both).expect("it is connected");
     server.until_waiting(0).await;
     drop((waiting, driver));
-}
-
-pub(crate) async fn the_redis_address_says_that_it_is_not_built(factory: Factory) {
-    let server =
-        TestServer::start_with(factory, |config| config.redis = Some(([127, 0, 0, 1], 0).into())).await;
-    let address = server.running.redis_addr().expect("it was asked for");
-    let mut stream = TcpStream::connect(address).await.expect("it listens");
-    let mut text = String::new();
-    stream.read_to_string(&mut text).await.expect("it answers and closes");
-    assert!(text.starts_with("-ERR the Redis door is not built yet") && text.ends_with("\r\n"), "{text}");
 }
