@@ -9,6 +9,7 @@ use crate::field::{BadRequest, Faults, Rule};
 use crate::headers::Headers;
 use crate::id::{EventId, QueueId};
 use crate::object::{Object, decode};
+use crate::operate::queue;
 use crate::payload::Payload;
 use crate::progress::ProgressReply;
 use crate::result::AckResult;
@@ -90,7 +91,8 @@ pub struct DeliveryReply {
     /// As in an event.
     #[cfg_attr(feature = "openapi", schema(required))]
     pub max_attempts: Option<u32>,
-    /// As in an event.
+    /// The first instant at which its lease does not hold any more; where a consumer of the Redis door has it in
+    /// a queue with `redisLeaseSeconds`, the first at which a claim may take it. Else null.
     #[cfg_attr(feature = "openapi", schema(required))]
     pub lease_expires_at: Option<Timestamp>,
     /// As in an event.
@@ -228,7 +230,7 @@ pub struct RedriveRequest {
 
 /// The queue to which dead letters go: not together with attempts that are kept.
 pub(crate) fn target_queue(object: &mut Object<'_>, reset_attempts: Option<bool>) -> Option<String> {
-    let target = object.optional("targetQueue", Rule::new("a queue's name or id"), value::string);
+    let target = value::queue_ref(object, "targetQueue");
     if target.is_some() && reset_attempts == Some(false) {
         object.refuse("resetAttempts", &Rule::new("not false together with targetQueue"));
     }
@@ -243,13 +245,9 @@ impl RedriveRequest {
     pub fn decode(body: &[u8], faults: Faults, in_query: Option<String>) -> Result<Self, BadRequest> {
         decode(body, faults, |object| {
             let reset = object.optional("resetAttempts", Rule::new("true or false"), value::boolean);
-            let queue = object.optional("queue", Rule::new("a queue's name or id"), value::string);
-            if queue.is_some() && in_query.is_some() {
-                object.refuse("queue", &Rule::new("given once"));
-            }
+            let queue = queue(object, in_query);
             let target_queue = target_queue(object, reset);
-            let (reset_attempts, queue) = (reset.unwrap_or(true), queue.or(in_query));
-            Some(Self { reset_attempts, queue, target_queue })
+            Some(Self { reset_attempts: reset.unwrap_or(true), queue, target_queue })
         })
     }
 }

@@ -130,6 +130,16 @@ pub fn uuid_v7_bits(wall_ms: i64, random: u128) -> u128 {
     time | version | variant | (random & keep)
 }
 
+/// The same, above `last`: where the clock stands or has stepped back, the time in it is one millisecond later
+/// than that of `last`.
+pub fn uuid_v7_bits_above(last: u128, drawn: u128) -> u128 {
+    if drawn > last {
+        return drawn;
+    }
+    let last_ms = i64::try_from(last >> 80).unwrap_or(i64::MAX);
+    uuid_v7_bits(last_ms + 1, drawn)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,6 +168,19 @@ mod tests {
         assert_eq!(bits >> 80, 0x0123_4567_89ab);
         assert_eq!((bits >> 76) & 0xf, 7);
         assert_eq!((bits >> 62) & 3, 2);
+    }
+
+    #[test]
+    fn an_id_above_the_last_is_so_whatever_the_clock_does() {
+        let last = uuid_v7_bits(5_000, u128::MAX);
+        for wall_ms in [0, 4_999, 5_000, 5_001] {
+            let drawn = uuid_v7_bits(wall_ms, 7);
+            let bits = uuid_v7_bits_above(last, drawn);
+            assert!(bits > last, "at {wall_ms} ms");
+            assert_eq!((bits >> 76) & 0xf, 7);
+            assert_eq!(bits >> 80, 5_001);
+        }
+        assert_eq!(uuid_v7_bits_above(last, uuid_v7_bits(6_000, 7)), uuid_v7_bits(6_000, 7));
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub mod field;
 pub mod headers;
 pub mod id;
 pub mod key;
+#[cfg(any(test, fuzzing))]
+pub mod laws;
 pub mod lease_batch;
 pub mod limits;
 pub mod name;
@@ -27,6 +29,7 @@ mod openapi;
 pub mod operate;
 pub mod payload;
 pub mod payload_filter;
+pub mod pending;
 pub mod place;
 pub mod progress;
 pub mod publish;

@@ -69,6 +69,8 @@ pub const PAYLOAD_DEPTH_MAX: usize = 64;
 pub const REQUEST_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Most bytes of large request bodies that are under way at once on one node.
 pub const BODIES_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// Most bytes of large answers that are held at once, from when they are asked for until they are read.
+pub const ANSWERS_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// A request body up to this size, in bytes, is small: it never waits for others.
 pub const BODY_SMALL_BYTES: usize = 64 * 1024;
 /// Most items in a batch of publishes, settles or heartbeats.
@@ -114,6 +116,8 @@ pub const STREAM_NAME_BYTES_MAX: usize = 512;
 pub const PAGE_ITEMS_DEFAULT: u32 = 50;
 /// Most items of a list page.
 pub const PAGE_ITEMS_MAX: u32 = 500;
+/// Longest time without a word that a list of what is pending may ask for, in seconds (ten years of 365 days).
+pub const MIN_IDLE_SECONDS_MAX: u32 = 315_360_000;
 /// Most bytes of payloads that one page of a list shows: where payloads are asked for, a page has at most as
 /// many items as fit, were each payload as large as it may be.
 pub const PAGE_PAYLOAD_BYTES_MAX: usize = 16 * 1024 * 1024;

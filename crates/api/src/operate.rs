@@ -106,8 +106,8 @@ impl RunNowRequest {
 }
 
 /// The queue that a call names, in its body or in its query.
-fn queue(object: &mut Object<'_>, in_query: Option<String>) -> Option<String> {
-    let queue = object.optional("queue", Rule::new("a queue's name or id"), value::string);
+pub(crate) fn queue(object: &mut Object<'_>, in_query: Option<String>) -> Option<String> {
+    let queue = value::queue_ref(object, "queue");
     if queue.is_some() && in_query.is_some() {
         object.refuse("queue", &Rule::new("given once"));
     }

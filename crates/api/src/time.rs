@@ -46,9 +46,14 @@ impl Timestamp {
         }
         let instant: jiff::Timestamp = text.parse().map_err(|_| ParseTimestampError)?;
         // Milliseconds are cut, not rounded, before 1970 too.
-        Ok(Self(instant.as_nanosecond().div_euclid(1_000_000) as i64))
+        let ms = instant.as_nanosecond().div_euclid(1_000_000) as i64;
+        // An offset may lead out of the years that we read, and what is taken is shown to be sent again.
+        if ms < EARLIEST_MS { Err(ParseTimestampError) } else { Ok(Self(ms)) }
     }
 }
+
+/// 0001-01-01T00:00:00Z, in ms since 1970.
+const EARLIEST_MS: i64 = -62_135_596_800_000;
 
 /// RFC 3339's own shape: libraries take more (weeks, commas, missing seconds, `:60`).
 fn has_rfc3339_shape(text: &str) -> bool {
@@ -123,6 +128,14 @@ mod tests {
         assert_eq!(ms("1969-12-31T23:59:59.9999Z"), Ok(-1));
         assert_eq!(ms("1969-12-31T23:59:59Z"), Ok(-1_000));
         assert!(ms("9999-12-30T21:59:59Z").is_ok(), "the last day that we can print");
+    }
+
+    #[test]
+    fn the_first_instant_that_is_taken_is_shown_as_one_that_is_taken() {
+        let first = Timestamp::parse("0001-01-01T00:00:00Z").expect("it is taken");
+        assert_eq!(Timestamp::parse(&first.to_string()), Ok(first));
+        assert!(Timestamp::parse("0001-01-01T00:59:59.999+01:00").is_err(), "it is in the year 0");
+        assert_eq!(Timestamp::parse("0001-01-01T01:00:00+01:00"), Ok(first));
     }
 
     #[test]

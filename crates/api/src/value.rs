@@ -77,6 +77,13 @@ pub fn instant(text: &str, now: Timestamp) -> Option<Timestamp> {
     Timestamp::parse(&string(text)?).ok().filter(|at| *at <= latest)
 }
 
+/// An optional field that names a queue: its name or id, any text but none. A queue that a Redis group made may be
+/// called what no queue of ours may.
+pub(crate) fn queue_ref(object: &mut Object<'_>, name: &'static str) -> Option<String> {
+    let text = |text: &str| string(text).filter(|text| !text.is_empty());
+    object.optional(name, Rule::new("a queue's name or id, not empty"), text)
+}
+
 /// An optional field `error`: a text of any length, kept as [`ErrorText`] says.
 pub(crate) fn error_text(object: &mut Object<'_>) -> Option<ErrorText> {
     object.optional("error", Rule::new("a text"), |text| string(text).map(|text| ErrorText::new(&text)))

@@ -8,6 +8,7 @@ use naven_api::{AckResult, ErrorText, Progress, Timestamp};
 use crate::now::{LeaseTime, Now};
 use crate::outcome::{DeadReason, Ending, Outcome};
 use crate::past::Past;
+use crate::planted::{Bug, has};
 use crate::policy::Policy;
 use crate::refusal::Refusal;
 use crate::step::{Bearer, ConsumerNo, Step};
@@ -19,6 +20,13 @@ pub struct Lease {
     pub since: LeaseTime,
     /// The first instant at which it does not hold any more.
     pub until: LeaseTime,
+}
+
+impl Lease {
+    /// True while it holds.
+    pub(crate) fn is_live(&self, now: LeaseTime) -> bool {
+        now < self.until || (has(Bug::ExpiryOffByOne) && now == self.until)
+    }
 }
 
 /// Where a delivery stands.
@@ -36,6 +44,8 @@ pub enum State {
         consumer: ConsumerNo,
         /// Since when, or since it was last renewed.
         since: LeaseTime,
+        /// From when on a claim may take it away, where the queue bounds such holds.
+        until: Option<LeaseTime>,
     },
     /// Finished.
     Done,
@@ -46,6 +56,11 @@ pub enum State {
 }
 
 impl State {
+    /// Held by a Redis consumer since `since`, for as long as `policy` lets it.
+    pub(crate) fn held(consumer: ConsumerNo, since: LeaseTime, policy: &Policy) -> Self {
+        Self::Held { consumer, since, until: policy.redis_lease_ms.map(|ms| since.plus_ms(ms)) }
+    }
+
     /// The state as recorded, whatever the clock says by now.
     pub const fn view(self) -> View {
         match self {
@@ -185,13 +200,11 @@ impl Delivery {
             Step::FallDue => self.fall_due(now),
             Step::Take { hold, consumer } => self.take(*hold, consumer.clone(), now, policy),
             Step::TakeOver { to, consumer, just_id, since, redis_count } => {
-                let held = State::Held {
-                    consumer: *to,
-                    since: since.map_or(now.lease, |since| since.min(now.lease)),
-                };
+                let since = since.map_or(now.lease, |since| since.min(now.lease));
+                let held = State::held(*to, since, policy);
                 self.take_over(held, consumer, (*just_id, *redis_count), now, policy)
             }
-            Step::Reread => self.reread(now),
+            Step::Reread => self.reread(now, policy),
             Step::Extend { by, hold, progress } => self.extend(*by, *hold, progress.as_deref(), now, policy),
             Step::Ack { by, result } => self.ack(*by, result.as_ref(), now, policy),
             Step::AckUnfenced => self.ack_unfenced(now, policy),
@@ -260,15 +273,15 @@ impl Delivery {
     }
 
     /// True where its hold's time is over at `now`.
-    pub fn is_overdue(&self, now: Now, policy: &Policy) -> bool {
-        self.ends_at(policy).is_some_and(|end| end <= now.lease)
+    pub fn is_overdue(&self, now: Now) -> bool {
+        self.ends_at().is_some_and(|end| end <= now.lease)
     }
 
     /// When its hold ends on the lease clock, if it has one that ends.
-    pub fn ends_at(&self, policy: &Policy) -> Option<LeaseTime> {
+    pub fn ends_at(&self) -> Option<LeaseTime> {
         match self.state {
             State::Leased(lease) => Some(lease.until),
-            State::Held { since, .. } => policy.redis_lease_ms.map(|ms| since.plus_ms(ms)),
+            State::Held { until, .. } => until,
             State::Ready | State::Retrying | State::Done | State::Dead(_) | State::Cancelled => None,
         }
     }

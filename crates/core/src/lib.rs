@@ -9,6 +9,7 @@ mod fingerprint;
 mod now;
 mod outcome;
 mod past;
+pub mod planted;
 mod policy;
 mod refusal;
 mod settle;

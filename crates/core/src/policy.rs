@@ -5,6 +5,8 @@
 
 use naven_api::{Backoff, Timestamp};
 
+use crate::planted::{Bug, has};
+
 /// The settings that bear on one delivery, the event's own already put over the queue's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Policy {
@@ -16,8 +18,17 @@ pub struct Policy {
     pub max_lease_ms: Option<i64>,
     /// How long after its end the last holder may still settle or revive, in ms.
     pub grace_ms: i64,
-    /// How long a Redis consumer may hold before an HTTP claim may take over, in ms; none: for ever.
+    /// How long a Redis consumer may hold before an HTTP claim may take over, in ms; none: for ever. A hold
+    /// keeps the end that it was given until it is renewed.
     pub redis_lease_ms: Option<i64>,
     /// After this instant the event is not delivered again.
     pub expires_at: Option<Timestamp>,
+}
+
+impl Policy {
+    /// True where after so many attempts there is none left.
+    pub(crate) fn is_used_up(&self, attempts: u32) -> bool {
+        let spare = u32::from(has(Bug::AttemptsOneMore));
+        self.max_attempts.is_some_and(|max| attempts >= max.saturating_add(spare))
+    }
 }

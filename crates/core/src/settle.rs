@@ -10,6 +10,7 @@ use crate::delivery::{Delivery, Lease, Reported, State};
 use crate::now::Now;
 use crate::outcome::{DeadReason, Ending, Outcome};
 use crate::past;
+use crate::planted::{Bug, has};
 use crate::policy::Policy;
 use crate::refusal::Refusal;
 use crate::step::{Bearer, Failure};
@@ -37,7 +38,8 @@ impl Delivery {
     ) -> Result<Delivery, Refusal> {
         match self.standing(by, now, policy) {
             Standing::Holds(lease, mut live) => {
-                let until = bounded(now.lease.plus_ms(hold.as_ms()), lease.since, policy);
+                let from = if has(Bug::HeartbeatShortens) { lease.since } else { now.lease };
+                let until = bounded(from.plus_ms(hold.as_ms()), lease.since, policy);
                 if until <= now.lease {
                     return Err(Refusal::Expired);
                 }
@@ -71,6 +73,11 @@ impl Delivery {
             // The reply to the first ack may have been lost, so the same token may ask again: what it said first stands.
             Standing::Ended(Ending::Acked) => Ok(self.clone()),
             Standing::Ended(_) => Err(Refusal::Settled),
+            Standing::Refused(Refusal::Expired) if has(Bug::ExpiredAckTaken) && !self.is_over() => {
+                let mut late = self.clone();
+                late.end(State::Done, Ending::Acked, now, None);
+                Ok(late)
+            }
             Standing::Refused(refusal) => Err(refusal),
         }
     }
@@ -116,8 +123,7 @@ impl Delivery {
             live.keep_error(failure.error.as_ref());
             return Ok(live);
         }
-        let used_up = policy.max_attempts.is_some_and(|max| live.attempts >= max);
-        if used_up {
+        if policy.is_used_up(live.attempts) {
             live.end(State::Dead(DeadReason::AttemptsUsedUp), Ending::Failed, now, None);
         } else if is_past(policy.expires_at, now) {
             live.end(State::Dead(DeadReason::EventExpired), Ending::Failed, now, None);
@@ -187,6 +193,7 @@ impl Delivery {
         match self.standing(by, now, policy) {
             Standing::Holds(_, live) => Ok(Some(*live)),
             Standing::Ended(ending) if same.contains(&ending) => Ok(None),
+            Standing::Ended(Ending::Acked) if has(Bug::NackAfterAck) => Ok(Some(self.clone())),
             Standing::Ended(_) => Err(Refusal::Settled),
             Standing::Refused(refusal) => Err(refusal),
         }
@@ -195,7 +202,7 @@ impl Delivery {
     fn standing(&self, by: Bearer, now: Now, policy: &Policy) -> Standing {
         match (by, self.state, self.last) {
             (Bearer::Other, _, _) | (Bearer::Last, State::Held { .. }, _) => Standing::Refused(Refusal::Lost),
-            (Bearer::Last, State::Leased(lease), _) if now.lease < lease.until => {
+            (Bearer::Last, State::Leased(lease), _) if lease.is_live(now.lease) => {
                 Standing::Holds(lease, Box::new(self.clone()))
             }
             // Over, and nobody recorded that yet: judged as if somebody had, so that no answer

@@ -9,6 +9,7 @@ use crate::delivery::{Delivery, Lease, State};
 use crate::now::Now;
 use crate::outcome::{DeadReason, Ending, Outcome};
 use crate::past;
+use crate::planted::{Bug, has};
 use crate::policy::Policy;
 use crate::refusal::Refusal;
 use crate::step::{Bearer, Hold};
@@ -42,7 +43,7 @@ impl Delivery {
                 taken.state = State::Leased(Lease { since: now.lease, until });
             }
             Hold::Consumer(consumer) => {
-                taken.state = State::Held { consumer, since: now.lease };
+                taken.state = State::held(consumer, now.lease, policy);
                 taken.redis_count = self.redis_count.saturating_add(1);
             }
             Hold::NoAck => taken.end(State::Done, Ending::Acked, now, None),
@@ -95,7 +96,7 @@ impl Delivery {
     }
 
     pub(crate) fn expire(&self, now: Now, policy: &Policy) -> Result<Delivery, Refusal> {
-        if self.is_overdue(now, policy) { Ok(self.expired(now, policy)) } else { Err(Refusal::NotDue) }
+        if self.is_overdue(now) { Ok(self.expired(now, policy)) } else { Err(Refusal::NotDue) }
     }
 
     pub(crate) fn give_back(&self, by: Bearer, now: Now) -> Result<Delivery, Refusal> {
@@ -103,7 +104,9 @@ impl Delivery {
             return Err(Refusal::Lost);
         }
         let mut back = self.clone();
-        back.attempts = self.attempts.saturating_sub(1);
+        if !has(Bug::GiveBackCounts) {
+            back.attempts = self.attempts.saturating_sub(1);
+        }
         if self.cancel_requested {
             back.end(State::Cancelled, Ending::GivenBack, now, None);
         } else {
@@ -123,7 +126,7 @@ impl Delivery {
             State::Leased(_) | State::Held { .. } if self.cancel_requested => Ok(self.clone()),
             State::Cancelled => Ok(self.clone()),
             // Over, recorded or not: nobody is left who could be asked to stop.
-            State::Leased(_) | State::Held { .. } if self.is_overdue(now, policy) => {
+            State::Leased(_) | State::Held { .. } if self.is_overdue(now) => {
                 self.expired(now, policy).cancel(reason, now, policy)
             }
             State::Leased(_) | State::Held { .. } => {
@@ -161,7 +164,7 @@ impl Delivery {
             attempts,
             expiries,
             due: now.wall,
-            last: None,
+            last: self.last.filter(|_| has(Bug::RoundNotCompared)),
             progress: None,
             result: None,
             cancel_requested: false,
@@ -175,7 +178,8 @@ impl Delivery {
     /// What may be claimed already keeps its turn.
     pub(crate) fn reschedule(&self, due: Timestamp, now: Now, policy: &Policy) -> Result<Delivery, Refusal> {
         match self.state {
-            State::Leased(_) | State::Held { .. } if self.is_overdue(now, policy) => {
+            // A Redis consumer has what it holds until it is claimed, past its end or not.
+            State::Leased(_) if self.is_overdue(now) => {
                 self.expired(now, policy).reschedule(due, now, policy)
             }
             State::Ready | State::Retrying if due > now.wall => {
@@ -237,9 +241,10 @@ impl Delivery {
     pub(crate) fn expired(&self, now: Now, policy: &Policy) -> Delivery {
         let mut lapsed = self.clone();
         lapsed.expiries = self.expiries.saturating_add(1);
-        let dead = match policy.max_attempts {
-            Some(max) if self.attempts >= max => Some(DeadReason::ExpiredAttempts),
-            _ => is_past(policy.expires_at, now).then_some(DeadReason::EventExpired),
+        let dead = if policy.is_used_up(self.attempts) {
+            Some(DeadReason::ExpiredAttempts)
+        } else {
+            is_past(policy.expires_at, now).then_some(DeadReason::EventExpired)
         };
         match dead {
             _ if self.cancel_requested => lapsed.end(State::Cancelled, Ending::Expired, now, None),

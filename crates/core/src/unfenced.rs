@@ -21,10 +21,10 @@ impl Delivery {
         }
     }
 
-    pub(crate) fn reread(&self, now: Now) -> Result<Delivery, Refusal> {
+    pub(crate) fn reread(&self, now: Now, policy: &Policy) -> Result<Delivery, Refusal> {
         let State::Held { consumer, .. } = self.state else { return Err(Refusal::NotDue) };
         Ok(Delivery {
-            state: State::Held { consumer, since: now.lease },
+            state: State::held(consumer, now.lease, policy),
             redis_count: self.redis_count.saturating_add(1),
             ..self.clone()
         })
@@ -76,7 +76,7 @@ impl Delivery {
 
     /// The state in which it is over, where it is not tried again.
     fn end_of(&self, how: GivingUp, now: Now, policy: &Policy) -> Option<State> {
-        let is_used_up = policy.max_attempts.is_some_and(|max| self.attempts >= max);
+        let is_used_up = policy.is_used_up(self.attempts);
         match how {
             _ if self.cancel_requested => Some(State::Cancelled),
             GivingUp::Fatal => Some(State::Dead(DeadReason::Fatal)),

@@ -40,6 +40,12 @@ pub struct QueueFields {
     /// How long after its lease's end the last holder may still settle, in seconds: 0 to 3,600.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub late_ack_grace_seconds: Option<u32>,
+    /// How long a consumer of the Redis door has what it was handed before a claim may take it, in seconds: 1 to
+    /// 43,200; by default it has no end. Counted from the last delivery or XCLAIM; what is held already keeps the
+    /// end that it has until then. Null, which a change alone takes, lifts the bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<LeaseSeconds>))]
+    pub redis_lease_seconds: Option<Option<LeaseSeconds>>,
     /// Whether a done event keeps its payload for as long as it is remembered: by default not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_done_payload: Option<bool>,
@@ -120,6 +126,11 @@ impl QueueFields {
         });
         let late_ack_grace_seconds =
             bounded(object, null, "lateAckGraceSeconds", 0, 0..=LATE_ACK_GRACE_SECONDS_MAX);
+        let lease = value::integer_rule(LEASE_SECONDS_MIN, LEASE_SECONDS_MAX);
+        let redis_lease_seconds = field(object, null, "redisLeaseSeconds", None, lease, |text| {
+            let seconds = value::integer(text, LEASE_SECONDS_MIN, LEASE_SECONDS_MAX)?;
+            LeaseSeconds::try_from(seconds).ok().map(Some)
+        });
         Self {
             description,
             default_lease_seconds: default_lease.and_then(|seconds| LeaseSeconds::try_from(seconds).ok()),
@@ -127,6 +138,7 @@ impl QueueFields {
             max_attempts,
             backoff,
             late_ack_grace_seconds,
+            redis_lease_seconds,
             keep_done_payload: flag(object, null, "keepDonePayload", false),
             protect_unread: flag(object, null, "protectUnread", true),
             retention_seconds: read_retention(object, null),

@@ -38,6 +38,10 @@ pub struct QueueReply {
     pub backoff: Backoff,
     /// How long after its lease's end the last holder may still settle.
     pub late_ack_grace_seconds: u32,
+    /// How long a consumer of the Redis door has what it was handed before a claim may take it; null: it has no
+    /// end.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub redis_lease_seconds: Option<u32>,
     /// Whether a done event keeps its payload for as long as it is remembered.
     pub keep_done_payload: bool,
     /// Whether entries that this queue has not read are kept for it when its stream is trimmed.

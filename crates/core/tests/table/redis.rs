@@ -154,6 +154,30 @@ fn a_hold_runs_out_for_an_http_claim_when_the_queue_bounds_it() {
 }
 
 #[test]
+fn a_hold_keeps_the_end_that_it_was_given_until_it_is_renewed() {
+    let mut held = Scene::with(|policy| policy.redis_lease_ms = Some(60_000)).held(1);
+    held.policy.redis_lease_ms = None;
+    assert!(held.clone().after(60).would(&Step::Expire).is_ok());
+    for renewal in [take_over(1, true), take_over(1, false), take_over(2, true), Step::Reread] {
+        let renewed = held.clone().after(60).step(renewal);
+        assert_eq!(renewed.after(86_400).would(&Step::Expire), Err(Refusal::NotDue));
+    }
+    let mut endless = Scene::new().held(1);
+    endless.policy.redis_lease_ms = Some(1);
+    assert_eq!(endless.clone().after(60).would(&Step::Expire), Err(Refusal::NotDue));
+    assert!(endless.step(Step::Reread).after(1).would(&Step::Expire).is_ok());
+}
+
+#[test]
+fn past_its_end_a_hold_is_still_its_consumer_s_to_finish_and_nobody_s_to_put_off() {
+    let past = Scene::with(|policy| policy.redis_lease_ms = Some(1_000)).held(1).after(60);
+    assert_eq!(past.clone().step(Step::AckUnfenced).delivery.state, State::Done);
+    assert_eq!(past.would(&Step::Reschedule { due: wall(99_000) }), Err(Refusal::WrongState));
+    let cancelled = past.step(Step::Cancel { reason: None }).delivery;
+    assert_eq!((cancelled.state, cancelled.expiries), (State::Cancelled, 1), "nobody is left to be asked");
+}
+
+#[test]
 fn a_hold_that_runs_out_on_the_last_attempt_is_a_dead_letter() {
     let set = |policy: &mut naven_core::Policy| {
         (policy.max_attempts, policy.redis_lease_ms) = (Some(1), Some(60_000));

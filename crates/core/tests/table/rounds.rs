@@ -121,3 +121,14 @@ fn a_burial_ends_the_hold_and_an_earlier_outcome_is_still_known() {
     assert_eq!(failed.delivery.log[0].ended.unwrap().1, Ending::Failed);
     assert_eq!(failed.step(REDRIVE).delivery.round, 1);
 }
+
+#[test]
+fn a_new_round_and_a_purge_ask_nobody_to_stop_any_more() {
+    let asked = Scene::new().leased().step(Step::Cancel { reason: error("too late") });
+    let dead = asked.step(Step::Bury(DeadReason::QueueDeleted));
+    assert!(dead.delivery.cancel_requested && dead.delivery.cancel_reason.is_some());
+    let redriven = dead.clone().step(REDRIVE).delivery;
+    assert_eq!((redriven.cancel_requested, redriven.cancel_reason), (false, None));
+    let purged = dead.step(Step::Purge).delivery;
+    assert_eq!((purged.state, purged.cancel_requested), (State::Cancelled, false));
+}
