@@ -16,6 +16,7 @@ pub mod model;
 pub mod queue;
 pub mod read;
 pub mod reply;
+mod sync;
 pub mod token;
 pub mod txn;
 

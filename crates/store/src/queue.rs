@@ -57,6 +57,9 @@ pub struct QueueSettings {
     pub backoff: Backoff,
     /// How long after its end the last holder may still settle, in seconds.
     pub late_ack_grace_seconds: u32,
+    /// How long a Redis consumer's hold lasts before a claim may take the event; none: for ever. A hold keeps the
+    /// end that it was given until it is renewed.
+    pub redis_lease: Option<LeaseSeconds>,
     /// True where a done event keeps its payload for as long as it is remembered.
     pub keep_done_payload: bool,
     /// True where entries that this queue has not read are kept for it when they are trimmed.
@@ -78,6 +81,7 @@ impl Default for QueueSettings {
             max_attempts: Some(limits::MAX_ATTEMPTS_DEFAULT),
             backoff: Backoff::default(),
             late_ack_grace_seconds: 0,
+            redis_lease: None,
             keep_done_payload: false,
             protect_unread: true,
             done_retention_seconds: limits::DONE_RETENTION_SECONDS_DEFAULT,
@@ -101,6 +105,8 @@ pub struct QueueChanges {
     pub backoff: Option<Backoff>,
     /// See [`QueueSettings`].
     pub late_ack_grace_seconds: Option<u32>,
+    /// See [`QueueSettings`]; the inner none lifts the bound.
+    pub redis_lease: Option<Option<LeaseSeconds>>,
     /// See [`QueueSettings`].
     pub keep_done_payload: Option<bool>,
     /// See [`QueueSettings`].
@@ -167,6 +173,7 @@ impl QueueChanges {
             max_attempts: self.max_attempts.unwrap_or(settings.max_attempts),
             backoff: self.backoff.unwrap_or(settings.backoff),
             late_ack_grace_seconds: self.late_ack_grace_seconds.unwrap_or(settings.late_ack_grace_seconds),
+            redis_lease: self.redis_lease.unwrap_or(settings.redis_lease),
             keep_done_payload: self.keep_done_payload.unwrap_or(settings.keep_done_payload),
             protect_unread: self.protect_unread.unwrap_or(settings.protect_unread),
             done_retention_seconds: self.done_retention_seconds.unwrap_or(settings.done_retention_seconds),

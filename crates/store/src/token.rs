@@ -5,8 +5,12 @@
 
 use hmac::{Hmac, KeyInit, Mac};
 use naven_api::{EventId, LeaseToken, QueueId};
+use naven_core::planted::{Bug, has};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
+
+#[cfg(any(fuzzing, all(test, feature = "conformance")))]
+pub mod laws;
 
 const ROUTE_BYTES: usize = 16;
 const MAC_BYTES: usize = 16;
@@ -71,7 +75,8 @@ impl TokenKey {
 
     /// True where `parsed` is the token of `held`. Takes the same time for right and wrong ones.
     pub fn proves(&self, parsed: &Parsed, held: &Held) -> bool {
-        self.mac(held).ct_eq(&parsed.mac).into()
+        let compared = if has(Bug::TokenUnchecked) { MAC_BYTES - 1 } else { MAC_BYTES };
+        self.mac(held)[..compared].ct_eq(&parsed.mac[..compared]).into()
     }
 
     fn mac(&self, held: &Held) -> [u8; MAC_BYTES] {
@@ -79,9 +84,11 @@ impl TokenKey {
             <Hmac<Sha256> as KeyInit>::new_from_slice(&self.secret).expect("HMAC takes keys of any length");
         mac.update(&self.store_id);
         mac.update(&self.epoch.to_be_bytes());
-        mac.update(&held.queue.bits().to_be_bytes());
+        let queue = if has(Bug::TokenWithoutQueue) { 0 } else { held.queue.bits() };
+        let round = if has(Bug::RoundNotCompared) { 0 } else { held.round };
+        mac.update(&queue.to_be_bytes());
         mac.update(&held.event.bits().to_be_bytes());
-        mac.update(&held.round.to_be_bytes());
+        mac.update(&round.to_be_bytes());
         mac.update(&held.fence.to_be_bytes());
         let full = mac.finalize().into_bytes();
         let mut half = [0; MAC_BYTES];
@@ -172,6 +179,16 @@ mod tests {
         assert!(!key(2).proves(&parsed, &held(1, 2)), "another epoch");
         let other_queue = Held { queue: QueueId::from_bits(8), ..held(1, 2) };
         assert!(!key(1).proves(&parsed, &other_queue));
+    }
+
+    #[test]
+    fn every_byte_of_a_seal_counts() {
+        let good = Parsed::of(&key(1).token(ROUTE, &held(1, 2))).expect("our own token");
+        for at in 0..MAC_BYTES {
+            let mut bent = good;
+            bent.mac[at] ^= 1;
+            assert!(!key(1).proves(&bent, &held(1, 2)), "byte {at}");
+        }
     }
 
     #[test]

@@ -58,6 +58,45 @@ fn random_scripts_are_answered_as_the_model_answers_them() {
     Scripts::from_env(20_000).play(fresh_in_memory, fresh_model);
 }
 
+/// Plays a slice of the scripts in which both doors work on the same queues, and sees that nothing is asked in vain.
+#[allow(clippy::print_stdout, reason = "what was counted is for people")]
+fn both_doors(slice: u64) {
+    let scripts = Scripts::of_both_doors(slice, 2_500);
+    let tally = scripts.play_counted(fresh_in_memory, fresh_model);
+    println!("{tally}");
+    // One script that is played again, or a few of them, need not have everything.
+    if tally.scripts >= 1_000 {
+        assert_eq!(tally.missed(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn both_doors_at_once_are_answered_as_the_model_answers_them_1_of_4() {
+    both_doors(0);
+}
+
+#[test]
+fn both_doors_at_once_are_answered_as_the_model_answers_them_2_of_4() {
+    both_doors(1);
+}
+
+#[test]
+fn both_doors_at_once_are_answered_as_the_model_answers_them_3_of_4() {
+    both_doors(2);
+}
+
+#[test]
+fn both_doors_at_once_are_answered_as_the_model_answers_them_4_of_4() {
+    both_doors(3);
+}
+
+#[test]
+fn both_doors_at_once_are_answered_as_the_model_answers_them_in_the_cold_and_over_restarts() {
+    let reopened = |clock, random| Fresh::new(Reopened::new(clock, random));
+    Scripts::of_both_doors(20, 500).play(fresh_in_a_hurry, fresh_model);
+    Scripts::of_both_doors(30, 300).play(reopened, fresh_model);
+}
+
 #[test]
 fn random_scripts_through_the_cold_store_are_answered_as_the_model_answers_them() {
     Scripts::from_env(2_000).play(fresh_in_a_hurry, fresh_model);
@@ -80,6 +119,23 @@ fn what_consumers_hold_and_where_a_group_stands_outlive_restarts_and_a_real_disk
         consumers::what_a_deleted_consumer_held_is_dead_and_a_redrive_brings_it_back,
         consumers::a_consumer_made_again_under_the_name_holds_nothing_of_the_old_one,
         consumers::many_holds_of_a_deleted_consumer_end_in_bounded_steps,
+    ] {
+        run(reopened, case);
+        run(fresh_on_a_real_disk, case);
+    }
+}
+
+#[test]
+fn the_ends_of_what_consumers_hold_outlive_restarts_and_a_real_disk() {
+    use naven_store::conformance::hold_ends;
+    let reopened = |clock, random| Fresh::new(Reopened::new(clock, random));
+    for case in [
+        hold_ends::past_its_end_a_claim_takes_what_a_consumer_held,
+        hold_ends::until_a_claim_comes_a_consumer_has_it_past_its_end,
+        hold_ends::whatever_hands_it_to_a_consumer_renews_the_end,
+        hold_ends::a_hold_keeps_its_end_until_it_is_renewed,
+        hold_ends::what_cannot_be_claimed_past_its_end_is_given_up,
+        hold_ends::past_its_end_it_is_due_since_then,
     ] {
         run(reopened, case);
         run(fresh_on_a_real_disk, case);

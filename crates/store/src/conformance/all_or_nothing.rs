@@ -2,6 +2,8 @@
 //!
 //! Lives here: undo, and that it leaves no trace. Not here: single ops.
 
+use std::time::Duration;
+
 use naven_core::View;
 
 use super::bench::{Bench, append, claim, create, delete, fail, settle, token};
@@ -34,6 +36,24 @@ pub fn all_or_nothing_undoes_all_where_one_is_refused(bench: &Bench) {
     assert_eq!(replies, [undone(), undone(), undone(), missing, undone()]);
     assert_eq!((bench.view("mail"), bench.event(held)), before, "nothing is left of it");
     assert_eq!(bench.must(&grant, SettleStep::Ack).state, View::Done);
+    assert_eq!(bench.try_claim("mail"), None, "no event was published");
+}
+
+pub fn what_is_undone_moves_no_due_time(bench: &Bench) {
+    bench.queue("mail");
+    let held = bench.publish("mail", 0);
+    let grant = bench.claim("mail");
+    let replies = bench.submit(Txn::all([
+        append("mail", "1", Due::In(5.try_into().expect("5 s is a delay"))),
+        settle(held, token(&grant), SettleStep::Ack),
+        append("nowhere", "2", Due::Now),
+    ]));
+    assert_eq!(replies[2], Err(Refused::QueueNotFound.into()));
+    let empty = bench.claimed(claim("mail", 1, 30));
+    assert_eq!((empty.leases, empty.due_in), (Vec::new(), Some(Duration::from_secs(30))), "the lease's end");
+    bench.after(30);
+    let again = bench.claim("mail");
+    assert_eq!((again.event, again.expiries), (held, 1), "its lease ended as if it had not been acked");
     assert_eq!(bench.try_claim("mail"), None, "no event was published");
 }
 

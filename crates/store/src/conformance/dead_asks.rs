@@ -135,7 +135,8 @@ impl Known {
     pub(super) fn dead_op(&self, ask: &DeadAsk) -> OpKind {
         match *ask {
             DeadAsk::Discard { event, queue } => {
-                OpKind::Admin(AdminOp::Discard { event: self.event(event), queue: self.queue(queue) })
+                let (event, of) = self.dead_letter(event, Some(queue));
+                OpKind::Admin(AdminOp::Discard { event, queue: of.unwrap_or_else(|| self.queue(queue)) })
             }
             DeadAsk::Start { queue, by, redrive, reset_attempts } => {
                 let filter = filter(by);
@@ -143,11 +144,10 @@ impl Known {
                     if redrive { Bulk::Redrive { filter, reset_attempts } } else { Bulk::Discard { filter } };
                 OpKind::Operation(OperationOp::Start { queue: self.queue(queue), bulk })
             }
-            DeadAsk::Move { event, queue, target } => OpKind::Admin(AdminOp::MoveDead {
-                event: self.event(event),
-                queue: queue.map(|queue| self.queue(queue)),
-                target: self.queue(target),
-            }),
+            DeadAsk::Move { event, queue, target } => {
+                let (event, queue) = self.dead_letter(event, queue);
+                OpKind::Admin(AdminOp::MoveDead { event, queue, target: self.queue(target) })
+            }
             DeadAsk::MoveMany(queue, by, target) => {
                 let bulk = Bulk::Move { filter: filter(by), target: self.queue(target) };
                 OpKind::Operation(OperationOp::Start { queue: self.queue(queue), bulk })

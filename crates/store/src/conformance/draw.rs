@@ -3,7 +3,7 @@
 //! Lives here: one script for each seed. Not here: what its lines are (`script.rs`) and mean
 //! (`known.rs`).
 
-use naven_api::{Backoff, ErrorText};
+use naven_api::{Backoff, ErrorText, LeaseSeconds};
 
 use super::random::SeededRandom;
 use super::script::{Ask, FromAsk, LINES_MAX, Line, Look, Pick, ProofAsk, To, When};
@@ -15,10 +15,10 @@ use crate::txn::SettleStep;
 const DAY_MS: i64 = 86_400_000;
 
 /// How a script is made: from its seed, with more or less of streams in it.
-struct Drawing {
-    random: SeededRandom,
+pub(super) struct Drawing {
+    pub(super) random: SeededRandom,
     /// True where queues of this script may share streams.
-    shares: bool,
+    pub(super) shares: bool,
 }
 
 /// The script of `seed`. It begins with queues and an event, as most of its lines need both. Every
@@ -48,7 +48,7 @@ impl Drawing {
         vec![self.create(0, on()), self.create(1, on()), publish(To::Stream(0))]
     }
 
-    fn create(&self, name: usize, on: Option<(Pick, FromAsk)>) -> Ask {
+    pub(super) fn create(&self, name: usize, on: Option<(Pick, FromAsk)>) -> Ask {
         Ask::Create { name, settings: Box::new(self.settings()), on, stream: self.stream_changes() }
     }
 
@@ -67,7 +67,7 @@ impl Drawing {
     }
 
     /// Spans that often meet the ends of leases, delays and graces to the ms.
-    fn span_ms(&self) -> i64 {
+    pub(super) fn span_ms(&self) -> i64 {
         match self.random.below(8) {
             0 => i64::from(self.random.below(10_000)),
             1 => i64::from(self.random.below(3)),
@@ -79,7 +79,7 @@ impl Drawing {
     fn settings(&self) -> QueueSettings {
         QueueSettings {
             description: String::new(),
-            default_lease: self.random.one_of(&[1, 2, 5, 30]).try_into().expect("a lease within its bounds"),
+            default_lease: lease(self.random.one_of(&[1, 2, 5, 30])),
             max_lease_seconds: self.random.one_of(&[0, 0, 3, 10]),
             max_attempts: self.random.one_of(&[None, Some(1), Some(2), Some(3)]),
             backoff: Backoff {
@@ -89,6 +89,7 @@ impl Drawing {
                 jitter_milli: self.random.one_of(&[0, 0, 500, 1_000]),
             },
             late_ack_grace_seconds: self.random.one_of(&[0, 0, 2, 10]),
+            redis_lease: self.random.one_of(&[None, Some(1), Some(3)]).map(lease),
             keep_done_payload: self.random.once_in(4),
             protect_unread: self.random.once_in(2),
             done_retention_seconds: self.random.one_of(&[0, 86_400, 200_000]),
@@ -174,7 +175,7 @@ impl Drawing {
         }
     }
 
-    fn publish(&self) -> Ask {
+    pub(super) fn publish(&self) -> Ask {
         let pick = self.random.next_u64() as Pick;
         let to_all = self.shares && !self.random.once_in(3);
         Ask::Publish {
@@ -206,7 +207,7 @@ impl Drawing {
         shares.then(|| (self.random.next_u64() as Pick, self.from()))
     }
 
-    fn from(&self) -> FromAsk {
+    pub(super) fn from(&self) -> FromAsk {
         match self.random.below(6) {
             0 => FromAsk::New,
             1 => FromAsk::At(self.random.one_of(&[-3_600_000, -5_000, -1_000, 0, 1_000])),
@@ -215,7 +216,7 @@ impl Drawing {
         }
     }
 
-    fn stream_changes(&self) -> StreamChanges {
+    pub(super) fn stream_changes(&self) -> StreamChanges {
         let retention = self.random.one_of(&[Retention::Consumed, Retention::Trim]);
         let dedupe_window_seconds = self.random.one_of(&[0, 2, 60]);
         StreamChanges {
@@ -248,7 +249,7 @@ impl Drawing {
         }
     }
 
-    fn proof(&self) -> ProofAsk {
+    pub(super) fn proof(&self) -> ProofAsk {
         match self.random.below(16) {
             0 => ProofAsk::Foreign(self.random.next_u64() as Pick),
             1 => ProofAsk::Nonsense,
@@ -261,7 +262,7 @@ impl Drawing {
         }
     }
 
-    fn step(&self) -> SettleStep {
+    pub(super) fn step(&self) -> SettleStep {
         let error = || self.random.once_in(2).then(|| ErrorText::new("what went wrong"));
         let seconds = [None, None, Some(1), Some(5)];
         match self.random.below(16) {
@@ -287,7 +288,7 @@ impl Drawing {
         }
     }
 
-    fn changes(&self) -> QueueChanges {
+    pub(super) fn changes(&self) -> QueueChanges {
         let to = self.settings();
         QueueChanges {
             description: self.random.once_in(4).then(|| "changed".to_owned()),
@@ -296,6 +297,7 @@ impl Drawing {
             max_attempts: self.random.once_in(3).then_some(to.max_attempts),
             backoff: self.random.once_in(3).then_some(to.backoff),
             late_ack_grace_seconds: self.random.once_in(3).then_some(to.late_ack_grace_seconds),
+            redis_lease: self.random.once_in(3).then_some(to.redis_lease),
             keep_done_payload: self.random.once_in(3).then_some(to.keep_done_payload),
             protect_unread: self.random.once_in(3).then_some(to.protect_unread),
             done_retention_seconds: self.random.once_in(3).then_some(to.done_retention_seconds),
@@ -303,7 +305,7 @@ impl Drawing {
         }
     }
 
-    fn look(&self) -> Look {
+    pub(super) fn look(&self) -> Look {
         let pick = self.random.next_u64() as Pick;
         let limit = self.random.one_of(&[1, 2, 3, 500]);
         match self.random.below(16) {
@@ -321,4 +323,8 @@ impl Drawing {
             _ => self.look_at_streams(limit),
         }
     }
+}
+
+fn lease(seconds: u32) -> LeaseSeconds {
+    seconds.try_into().expect("a lease within its bounds")
 }

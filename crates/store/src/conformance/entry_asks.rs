@@ -61,6 +61,7 @@ pub enum PlaceAsk {
 pub struct TrimAsk {
     newest: Option<u64>,
     from: Pick,
+    step: u64,
     limit: Option<u64>,
     references: u8,
 }
@@ -102,12 +103,14 @@ fn trim(random: &SeededRandom) -> TrimAsk {
     TrimAsk {
         newest: random.once_in(2).then(|| random.below(4).into()),
         from: random.next_u64() as Pick,
-        limit: random.one_of(&[None, None, Some(1)]),
+        step: random.one_of(&[1, 1, 2, 3]),
+        limit: random.one_of(&[None, None, Some(1), Some(2)]),
         references: random.below(3) as u8,
     }
 }
 
-fn references(number: u8) -> References {
+/// What becomes of other queues' dealing, by its number.
+pub(super) fn references(number: u8) -> References {
     [References::Keep, References::Drop, References::Acked][usize::from(number) % 3]
 }
 
@@ -158,6 +161,6 @@ impl Known {
 
     fn trimming(&self, ask: TrimAsk) -> Trimming {
         let keep = ask.newest.map_or_else(|| Keep::From(self.place(ask.from)), Keep::Newest);
-        Trimming { keep, limit: ask.limit, references: references(ask.references) }
+        Trimming { keep, step: ask.step, limit: ask.limit, references: references(ask.references) }
     }
 }

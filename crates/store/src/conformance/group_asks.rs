@@ -115,7 +115,7 @@ impl Known {
             StartAsk::Zero => GroupStart::At(Place::default()),
             StartAsk::After(event, beyond) => {
                 let place = self.place(event);
-                GroupStart::At(Place { seq: place.seq + beyond, ..place })
+                GroupStart::At(Place { seq: place.seq.saturating_add(beyond), ..place })
             }
         }
     }

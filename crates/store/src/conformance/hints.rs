@@ -21,7 +21,7 @@ fn next(bench: &Bench, hints: &mut Hints) -> Option<Hint> {
 }
 
 /// What `act` does wakes whoever waits for `queue`.
-fn wakes(bench: &Bench, queue: QueueId, what: &str, act: impl FnOnce()) {
+pub(super) fn wakes(bench: &Bench, queue: QueueId, what: &str, act: impl FnOnce()) {
     let mut hints = bench.engine.hints(WaitSet::Queues(vec![queue]));
     act();
     assert_eq!(next(bench, &mut hints), Some(Hint::Queue(queue)), "{what}");

@@ -18,6 +18,7 @@ use crate::txn::{
     Trimming,
 };
 
+mod held;
 mod looks;
 
 /// A hold that a claim gave out, with the token that each engine made for it.
@@ -36,7 +37,13 @@ pub(super) struct Known {
     queues: Vec<(QueueId, String)>,
     events: Vec<EventId>,
     places: Vec<Place>,
+    /// Events that had a place when they were published.
+    placed: Vec<(EventId, Place)>,
     holds: Vec<Hold>,
+    /// What either door handed out: in which queue, at which place.
+    handed: Vec<(QueueId, Place, EventId)>,
+    /// What a holder's word made a dead letter, and in which queue.
+    dead: Vec<(EventId, QueueId)>,
     pub(super) operations: Vec<OperationId>,
 }
 
@@ -62,6 +69,7 @@ impl Known {
             [OpReply::Event(view), _] if !self.events.contains(&view.id) => {
                 self.events.push(view.id);
                 self.places.extend(view.place);
+                self.placed.extend(view.place.map(|place| (view.id, place)));
             }
             [OpReply::Read(reads), _] => {
                 for (read, entry) in
@@ -70,11 +78,16 @@ impl Known {
                     let (event, queue) = (entry.event, read.queue);
                     self.holds.push(Hold { event, queue, round: 0, fence: 0, tokens: [None, None] });
                     self.places.push(entry.place);
+                    self.handed.push((queue, entry.place, event));
                 }
             }
             [OpReply::Operation(view), _] => self.operations.push(view.id),
             [OpReply::Replayed(one), OpReply::Replayed(other)] => self.learn_success([one, other]),
             [OpReply::Claimed(one), OpReply::Claimed(other)] => {
+                for grant in &one.leases {
+                    let place = self.placed.iter().find(|(event, _)| *event == grant.event);
+                    self.handed.extend(place.map(|(event, place)| (grant.queue, *place, *event)));
+                }
                 self.holds.extend(one.leases.iter().zip(&other.leases).map(|(one, other)| Hold {
                     event: one.event,
                     queue: one.queue,
@@ -136,7 +149,7 @@ impl Known {
             }),
             Ask::Reader(ask) => self.reader_op(ask, wall),
             Ask::Settle { hold, proof, step } => {
-                let hold = newest(self.holds.len(), *hold).map(|at| &self.holds[at]);
+                let hold = self.hold(*hold, *proof);
                 let event = hold.map_or(EventId::from_bits(1), |hold| hold.event);
                 let proof = self.proof(hold, *proof, side);
                 OpKind::Settle(Settle { event, proof, step: step.clone() })
@@ -189,7 +202,11 @@ impl Known {
             Ask::Delete(queue, force) => OpKind::Delete(DeleteOp::Queue {
                 queue: self.queue(*queue),
                 force: *force,
-                reason: if *force { DeadReason::GroupDestroyed } else { DeadReason::QueueDeleted },
+                reason: if *force && *queue & 0x1_0000 == 0 {
+                    DeadReason::GroupDestroyed
+                } else {
+                    DeadReason::QueueDeleted
+                },
                 revision: (*queue % 4 == 0).then_some(1 + *queue as u64 % 3),
             }),
             Ask::DeleteConsumer(queue, consumer) => OpKind::Delete(DeleteOp::Consumer {
@@ -217,11 +234,10 @@ impl Known {
 
     fn admin(&self, ask: &Ask, wall: Timestamp) -> OpKind {
         match ask {
-            Ask::Redrive { event, queue, reset_attempts } => OpKind::Admin(AdminOp::Redrive {
-                event: self.event(*event),
-                queue: queue.map(|queue| self.queue(queue)),
-                reset_attempts: *reset_attempts,
-            }),
+            Ask::Redrive { event, queue, reset_attempts } => {
+                let (event, queue) = self.dead_letter(*event, *queue);
+                OpKind::Admin(AdminOp::Redrive { event, queue, reset_attempts: *reset_attempts })
+            }
             Ask::Cancel(event, queue, says_why) => OpKind::Admin(AdminOp::Cancel {
                 event: self.event(*event),
                 queue: queue.map(|queue| self.queue(queue)),
@@ -346,9 +362,9 @@ fn payload(bytes: usize) -> String {
     bytes.checked_sub(8).map_or("{}".to_owned(), |rest| format!("{{\"n\":\"{}\"}}", "x".repeat(rest)))
 }
 
-/// The second is no text, and one begins as another does.
+/// The second is no text and begins as another does; the third is empty, as nobody's is.
 pub(super) fn consumer_name(number: u8) -> Bytes {
-    Bytes::from_static([&b"c"[..], b"c\xff\0", b"cc"][usize::from(number) % 3])
+    Bytes::from_static([&b"c"[..], b"c\xff\0", b""][usize::from(number) % 3])
 }
 
 pub(super) fn dedupe_key(number: u8) -> DedupeKey {

@@ -47,6 +47,8 @@ pub mod groups;
 #[allow(missing_docs)]
 pub mod hints;
 #[allow(missing_docs)]
+pub mod hold_ends;
+#[allow(missing_docs)]
 pub mod keeping;
 #[allow(missing_docs)]
 pub mod leases;
@@ -87,6 +89,7 @@ pub mod tokens;
 #[allow(missing_docs)]
 pub mod trimming;
 
+mod both_doors;
 mod compare;
 pub mod dead_asks;
 mod draw;
@@ -98,6 +101,7 @@ pub mod play;
 pub mod reader_asks;
 pub mod script;
 pub mod streams;
+pub mod tally;
 
 pub use bench::{Bench, Fresh};
 pub use clock::ManualClock;

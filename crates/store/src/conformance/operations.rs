@@ -229,6 +229,20 @@ pub fn one_of_a_kind_runs_in_a_queue_and_the_oldest_first(bench: &Bench) {
     assert_eq!(listed.iter().map(|view| view.id).skip(1).collect::<Vec<_>>(), [second.id, first.id]);
 }
 
+pub fn operations_are_listed_newest_first_whatever_the_clock_does(bench: &Bench) {
+    bench.queue("mail");
+    let mut begun_so_far = Vec::new();
+    for step_ms in [0, 0, -5_000, 1, 0, 0, 0, 0] {
+        bench.clock.step_wall_ms(step_ms);
+        begun_so_far.insert(0, begun(bench, all_back()).id);
+        bench.tend();
+    }
+    let Ok(Page::Operations(listed, None)) = bench.read(Read::Operations { cursor: None, limit: 9 }) else {
+        panic!("a list")
+    };
+    assert_eq!(listed.iter().map(|view| view.id).collect::<Vec<_>>(), begun_so_far);
+}
+
 pub fn a_cancelled_operation_stays_where_it_is(bench: &Bench) {
     bench.queue("mail");
     for n in 0..3 {

@@ -5,11 +5,12 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::runtime::Runtime;
 
 use super::bench::{Fresh, runtime};
+use super::both_doors;
 use super::clock::ManualClock;
 use super::compare::{difference, plain, plain_page};
 use super::draw::script;
@@ -18,12 +19,13 @@ use super::feed::told_so_far;
 use super::known::Known;
 use super::random::SeededRandom;
 use super::script::Line;
+use super::tally::Tally;
 use crate::clock::{Clock, Random};
 use crate::engine::{Budget, Engine};
 use crate::feed::Changes;
 use crate::read::{DeadRead, EventRead, Page, Read};
 use crate::reply::OpError;
-use crate::txn::Txn;
+use crate::txn::{Op, Txn};
 
 /// Makes a fresh engine.
 pub trait Factory: Fn(Arc<dyn Clock>, Arc<dyn Random>) -> Fresh {}
@@ -36,6 +38,8 @@ pub struct Scripts {
     pub first_seed: u64,
     /// How many, one seed after the other.
     pub count: u64,
+    /// True where each has both doors at work on the same queues.
+    pub both_doors: bool,
 }
 
 /// Where two engines differ.
@@ -47,6 +51,8 @@ pub struct Difference {
     pub lines: Vec<Line>,
     /// What the first line that differs got from both.
     pub what: String,
+    /// How to find the test that plays such scripts.
+    filter: &'static str,
 }
 
 impl std::fmt::Display for Difference {
@@ -54,8 +60,8 @@ impl std::fmt::Display for Difference {
         writeln!(f, "seed {}: {}", self.seed, self.what)?;
         writeln!(f, "the script, made short:")?;
         self.lines.iter().enumerate().try_for_each(|(at, line)| writeln!(f, "{at:4} {line:?}"))?;
-        let again = "cargo nextest run -p naven-store --features conformance -E 'test(script)'";
-        write!(f, "play it again: NAVEN_SCRIPT_SEED={} {again}", self.seed)
+        let again = "cargo nextest run -p naven-store --features conformance -E";
+        write!(f, "play it again: NAVEN_SCRIPT_SEED={} {again} 'test({})'", self.seed, self.filter)
     }
 }
 
@@ -66,9 +72,20 @@ impl Scripts {
     pub fn from_env(count: u64) -> Self {
         let number = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
         match number("NAVEN_SCRIPT_SEED") {
-            Some(seed) => Self { first_seed: seed, count: 1 },
-            None => Self { first_seed: 1, count: number("NAVEN_SCRIPTS").unwrap_or(count) },
+            Some(seed) => Self { first_seed: seed, count: 1, both_doors: false },
+            None => {
+                Self { first_seed: 1, count: number("NAVEN_SCRIPTS").unwrap_or(count), both_doors: false }
+            }
         }
+    }
+
+    /// The `slice`th `count` scripts in which both doors work on the same queues; the variables as above.
+    pub fn of_both_doors(slice: u64, count: u64) -> Self {
+        let scripts = Self::from_env(count);
+        let first_seed = scripts.first_seed + slice * scripts.count;
+        // The one seed that is to be played again is named as it is.
+        let first_seed = if scripts.first_seed == 1 { first_seed } else { scripts.first_seed };
+        Self { first_seed, both_doors: true, ..scripts }
     }
 
     /// Plays them all to `subject` and to `model`.
@@ -76,31 +93,47 @@ impl Scripts {
     /// # Panics
     /// Where the two differ, with the seed, the script and the way to play it again.
     pub fn play(&self, subject: impl Factory, model: impl Factory) {
-        if let Some(difference) = self.first_difference(subject, model) {
-            panic!("{difference}");
+        self.play_counted(subject, model);
+    }
+
+    /// The same, and what their ops came to.
+    ///
+    /// # Panics
+    /// Where the two differ.
+    pub fn play_counted(&self, subject: impl Factory, model: impl Factory) -> Tally {
+        match self.played(subject, model) {
+            Ok(tally) => tally,
+            Err(difference) => panic!("{difference}"),
         }
     }
 
     /// The first difference between the two, if any.
     pub fn first_difference(&self, subject: impl Factory, model: impl Factory) -> Option<Difference> {
+        self.played(subject, model).err().map(|difference| *difference)
+    }
+
+    fn played(&self, subject: impl Factory, model: impl Factory) -> Result<Tally, Box<Difference>> {
         let runtime = runtime();
+        let tally = Mutex::new(Tally::default());
         let fails = |lines: &[Line], seed| {
             let played = catch_unwind(AssertUnwindSafe(|| {
-                Player::new(&runtime, [&subject, &model], seed).play(lines)
+                Player::new(&runtime, [&subject, &model], seed).play(lines, &tally)
             }));
             played.unwrap_or_else(|panic| Some(format!("panicked: {}", text_of(panic.as_ref()))))
         };
-        (self.first_seed..self.first_seed + self.count).find_map(|seed| {
-            let mut lines = script(seed);
-            let mut what = fails(&lines, seed)?;
+        for seed in self.first_seed..self.first_seed + self.count {
+            let mut lines = if self.both_doors { both_doors::script(seed) } else { script(seed) };
+            let Some(mut what) = fails(&lines, seed) else { continue };
             shorten(&mut lines, |shorter| {
                 let still = fails(shorter, seed);
                 let is_failing = still.is_some();
                 what = still.unwrap_or_else(|| std::mem::take(&mut what));
                 is_failing
             });
-            Some(Difference { seed, lines, what })
-        })
+            let filter = if self.both_doors { "both_doors" } else { "script" };
+            return Err(Box::new(Difference { seed, lines, what, filter }));
+        }
+        Ok(tally.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -128,6 +161,7 @@ struct Player<'a> {
     engines: [Arc<dyn Engine>; 2],
     feeds: [Changes; 2],
     known: Known,
+    tally: Tally,
     _guards: [Box<dyn Any + Send>; 2],
 }
 
@@ -144,11 +178,12 @@ impl<'a> Player<'a> {
         let [(subject, guard), (model, other_guard)] = factories.map(make);
         let feeds = [subject.changes(), model.changes()];
         let (engines, known) = ([subject, model], Known::default());
-        Self { runtime, clock, engines, feeds, known, _guards: [guard, other_guard] }
+        let tally = Tally::of_a_script();
+        Self { runtime, clock, engines, feeds, known, tally, _guards: [guard, other_guard] }
     }
 
-    /// What the first line that differs got, if any does.
-    fn play(mut self, lines: &[Line]) -> Option<String> {
+    /// What the first line that differs got, if any does. What was counted goes into `all`.
+    fn play(mut self, lines: &[Line], all: &Mutex<Tally>) -> Option<String> {
         let different = lines.iter().enumerate().find_map(|(at, line)| {
             let what = self.line(line).or_else(|| self.told())?;
             Some(format!("line {at} of {}: {line:?}\n{what}", lines.len()))
@@ -158,6 +193,7 @@ impl<'a> Player<'a> {
             Some(format!("after the last line: {what}"))
         });
         self.engines.iter().for_each(|engine| self.runtime.block_on(engine.close()));
+        all.lock().unwrap_or_else(PoisonError::into_inner).add(self.tally);
         different
     }
 
@@ -179,12 +215,18 @@ impl<'a> Player<'a> {
             Line::Look(look) => self.read(&self.known.read(look, None)),
             Line::Submit { all_or_nothing, asks } => {
                 let wall = self.clock.wall();
+                let mut kinds = Vec::new();
                 let [ours, right] = [0, 1].map(|side| {
-                    let ops = asks.iter().map(|ask| self.known.op(ask, side, wall)).collect();
+                    let ops: Vec<Op> = asks.iter().map(|ask| self.known.op(ask, side, wall)).collect();
+                    kinds = ops.iter().map(|op| op.kind.clone()).collect();
                     let txn = Txn { ops, all_or_nothing: *all_or_nothing, ..Txn::each([]) };
                     let mut replies = self.runtime.block_on(self.engines[side].submit(vec![txn]));
                     replies.pop().map(|reply| reply.ops).unwrap_or_default()
                 });
+                for (kind, answer) in kinds.iter().zip(&right) {
+                    self.tally.note(kind, answer);
+                    self.known.learn_end(kind, answer);
+                }
                 ours.iter().zip(&right).for_each(|(one, other)| self.known.learn([one, other]));
                 let plain = |answers: Vec<_>| answers.into_iter().map(plain).collect::<Vec<_>>();
                 difference(&plain(ours), &plain(right))

@@ -4,6 +4,7 @@
 
 use naven_api::{ErrorText, Timestamp};
 
+use super::entry_asks::references;
 use super::known::{Known, consumer_name};
 use super::random::SeededRandom;
 use super::script::Pick;
@@ -31,8 +32,8 @@ pub enum ReaderAsk {
         /// Before that, what was idle for so long.
         idle_ms: Option<u64>,
     },
-    /// Finish.
-    Ack(Pick, Vec<Pick>),
+    /// Finish; below 3 the number of what becomes of entries that leave their stream as well.
+    Ack(Pick, Vec<Pick>, u8),
     /// Give up.
     Nack(Pick, Vec<Pick>, u8),
     /// Take over.
@@ -99,7 +100,7 @@ pub(super) fn ask(random: &SeededRandom) -> ReaderAsk {
             no_ack: random.once_in(6),
             idle_ms: random.one_of(&[None, None, None, Some(0), Some(1_000)]),
         },
-        6 | 7 => ReaderAsk::Ack(pick(), some()),
+        6 | 7 => ReaderAsk::Ack(pick(), some(), random.below(8) as u8),
         8 => ReaderAsk::Nack(pick(), some(), random.below(256) as u8),
         9 | 10 => ReaderAsk::Transfer {
             queue: pick(),
@@ -136,7 +137,6 @@ pub(super) fn look(random: &SeededRandom) -> PendingLook {
 
 impl Known {
     pub(super) fn reader_op(&self, ask: &ReaderAsk, wall: Timestamp) -> OpKind {
-        let places = |picks: &[Pick]| picks.iter().map(|pick| self.place(*pick)).collect();
         OpKind::Reader(match ask {
             ReaderAsk::Read { from, consumer, count, max_bytes, no_ack, idle_ms } => {
                 let from = from.iter().map(|(queue, after)| GroupFrom {
@@ -153,25 +153,20 @@ impl Known {
                     from: from.collect(),
                 })
             }
-            ReaderAsk::Ack(queue, picks) => {
-                ReaderOp::Ack(AckEntries { queue: self.queue(*queue), places: places(picks), delete: None })
+            ReaderAsk::Ack(queue, picks, deletes) => {
+                let (queue, places) = self.read_in(*queue, picks);
+                let delete = (*deletes < 3).then(|| references(*deletes));
+                ReaderOp::Ack(AckEntries { queue, places, delete })
             }
-            ReaderAsk::Nack(queue, picks, how) => ReaderOp::Nack(NackEntries {
-                queue: self.queue(*queue),
-                places: places(picks),
-                how: [GivingUp::Release, GivingUp::Fail, GivingUp::Fail, GivingUp::Fatal]
-                    [usize::from(how % 4)],
-                delay_ms: [None, None, Some(0), Some(1_500)][usize::from(how / 4 % 4)],
-                error: (how / 16 % 2 == 0).then(|| ErrorText::new("no")),
-                redis_count: (how / 32 % 4 == 0).then_some(3),
-            }),
+            ReaderAsk::Nack(queue, picks, how) => self.nack_op(*queue, picks, *how),
             ReaderAsk::Transfer { queue, consumer, places: picks, how, last } => {
                 let since = [None, None, Some(Since::Idle(5_000)), Some(Since::At(wall.plus_ms(-700)))];
+                let (queue, places) = self.read_in(*queue, picks);
                 ReaderOp::Transfer(Transfer {
-                    queue: self.queue(*queue),
+                    queue,
                     consumer: consumer_name(*consumer),
                     min_idle_ms: [0, 0, 0, 1_000][usize::from(how % 4)],
-                    places: places(picks),
+                    places,
                     just_id: how / 4 % 4 == 0,
                     force: how / 16 % 2 == 0,
                     since: since[usize::from(how / 32 % 4)],
@@ -188,6 +183,18 @@ impl Known {
                 max_bytes: if how / 4 % 4 == 0 { 11 } else { u64::MAX },
                 just_id: how / 16 % 4 == 0,
             }),
+        })
+    }
+
+    fn nack_op(&self, queue: Pick, picks: &[Pick], how: u8) -> ReaderOp {
+        let (queue, places) = self.read_in(queue, picks);
+        ReaderOp::Nack(NackEntries {
+            queue,
+            places,
+            how: [GivingUp::Release, GivingUp::Fail, GivingUp::Fail, GivingUp::Fatal][usize::from(how % 4)],
+            delay_ms: [None, None, Some(0), Some(1_500)][usize::from(how / 4 % 4)],
+            error: (how / 16).is_multiple_of(2).then(|| ErrorText::new("no")),
+            redis_count: (how / 32).is_multiple_of(4).then_some(3),
         })
     }
 

@@ -8,7 +8,7 @@ use naven_core::{DeadReason, View};
 
 use super::bench::{Bench, fail, named};
 use super::groups::{create_group, group_on};
-use super::streams::to_stream;
+use super::streams::{to_stream, trim_to};
 use crate::queue::QueueRef;
 use crate::read::{EventView, PENDING_HTTP, Page, PendingRead, PendingSummary, PendingView, Read};
 use crate::reply::{Fate, HeldEntry, OpReply, QueueRead, Refused, Transferred};
@@ -17,25 +17,25 @@ use crate::txn::{
     ReaderOp, ScanTransfer, SettleStep, Since, Transfer,
 };
 
-const NAME: &str = "orders/g";
+pub(super) const NAME: &str = "orders/g";
 
-fn g() -> QueueRef {
+pub(super) fn g() -> QueueRef {
     group_on("orders", "g")
 }
 
 /// A stream with a group at its start and so many entries, and where they are.
-fn entries(bench: &Bench, count: u32) -> Vec<EventView> {
+pub(super) fn entries(bench: &Bench, count: u32) -> Vec<EventView> {
     bench.queue_on("first", "orders", From::Start);
     let made = bench.ask(create_group("orders", "g", GroupStart::At(Place::default())));
     assert!(made.is_ok(), "{made:?}");
     (0..count).map(|n| bench.append(to_stream("orders", &format!("{{\"n\":{n}}}")))).collect()
 }
 
-fn places(sent: &[EventView]) -> Vec<Place> {
+pub(super) fn places(sent: &[EventView]) -> Vec<Place> {
     sent.iter().map(|view| view.place.expect("it is due")).collect()
 }
 
-fn reading(consumer: &str, count: u64, after: Option<Place>) -> ReadGroup {
+pub(super) fn reading(consumer: &str, count: u64, after: Option<Place>) -> ReadGroup {
     ReadGroup {
         consumer: Bytes::copy_from_slice(consumer.as_bytes()),
         count: Some(count),
@@ -47,7 +47,7 @@ fn reading(consumer: &str, count: u64, after: Option<Place>) -> ReadGroup {
 }
 
 #[track_caller]
-fn read(bench: &Bench, read: ReadGroup) -> QueueRead {
+pub(super) fn read(bench: &Bench, read: ReadGroup) -> QueueRead {
     match bench.ask(OpKind::Reader(ReaderOp::Read(read))) {
         Ok(OpReply::Read(mut reads)) if reads.len() == 1 => reads.remove(0),
         other => panic!("not read: {other:?}"),
@@ -60,12 +60,12 @@ fn seen(entries: &[HeldEntry]) -> Vec<Place> {
 
 /// What a consumer reads of what is new.
 #[track_caller]
-fn new(bench: &Bench, consumer: &str, count: u64) -> Vec<Place> {
+pub(super) fn new(bench: &Bench, consumer: &str, count: u64) -> Vec<Place> {
     seen(&read(bench, reading(consumer, count, None)).entries)
 }
 
 #[track_caller]
-fn ack(bench: &Bench, places: &[Place]) -> Vec<Fate> {
+pub(super) fn ack(bench: &Bench, places: &[Place]) -> Vec<Fate> {
     let ack = AckEntries { queue: g(), places: places.to_vec(), delete: None };
     match bench.ask(OpKind::Reader(ReaderOp::Ack(ack))) {
         Ok(OpReply::Fates(fates)) => fates,
@@ -86,7 +86,7 @@ fn nack(bench: &Bench, nack: NackEntries) -> Vec<Fate> {
     }
 }
 
-fn taking(consumer: &str, places: &[Place]) -> Transfer {
+pub(super) fn taking(consumer: &str, places: &[Place]) -> Transfer {
     Transfer {
         queue: g(),
         consumer: Bytes::copy_from_slice(consumer.as_bytes()),
@@ -100,7 +100,7 @@ fn taking(consumer: &str, places: &[Place]) -> Transfer {
     }
 }
 
-fn scanning(consumer: &str, count: u64) -> ScanTransfer {
+pub(super) fn scanning(consumer: &str, count: u64) -> ScanTransfer {
     ScanTransfer {
         queue: g(),
         consumer: Bytes::copy_from_slice(consumer.as_bytes()),
@@ -113,7 +113,7 @@ fn scanning(consumer: &str, count: u64) -> ScanTransfer {
 }
 
 #[track_caller]
-fn taken(bench: &Bench, op: ReaderOp) -> Transferred {
+pub(super) fn taken(bench: &Bench, op: ReaderOp) -> Transferred {
     match bench.ask(OpKind::Reader(op)) {
         Ok(OpReply::Transferred(taken)) => taken,
         other => panic!("not taken over: {other:?}"),
@@ -134,16 +134,16 @@ fn pending(bench: &Bench, set: impl FnOnce(&mut PendingRead)) -> (Vec<PendingVie
 
 /// Who has what, and Redis' count of it.
 #[track_caller]
-fn holds(bench: &Bench) -> Vec<(Place, Bytes, u64)> {
+pub(super) fn holds(bench: &Bench) -> Vec<(Place, Bytes, u64)> {
     let view = |view: PendingView| (view.place, view.consumer, view.redis_count);
     pending(bench, |_| {}).0.into_iter().map(view).collect()
 }
 
-fn of(consumer: &'static str) -> Bytes {
+pub(super) fn of(consumer: &'static str) -> Bytes {
     Bytes::from_static(consumer.as_bytes())
 }
 
-fn count(bench: &Bench, view: View) -> u64 {
+pub(super) fn count(bench: &Bench, view: View) -> u64 {
     bench.view(NAME).counts.of(view)
 }
 
@@ -266,6 +266,11 @@ pub fn force_makes_pending_what_nobody_has(bench: &Bench) {
     assert_eq!(pending(bench, |_| {}).0[0].fence, 2, "no fence is given twice");
     assert_eq!(bench.try_claim(NAME).map(|grant| grant.event), Some(bench_event(bench, places[1])));
     assert_eq!(bench.try_claim(NAME), None, "no claim takes what is pending");
+    nack(bench, nacking(&places[2..], GivingUp::Fatal));
+    assert_eq!(count(bench, View::Dead), 1);
+    let again = Transfer { force: true, ..taking("c3", &places[2..]) };
+    assert_eq!(seen(&taken(bench, ReaderOp::Transfer(again)).entries), places[2..]);
+    assert_eq!((count(bench, View::Dead), count(bench, View::Held)), (0, 2), "what was given up is taken up");
 }
 
 fn bench_event(bench: &Bench, place: Place) -> naven_api::EventId {
@@ -282,6 +287,22 @@ pub fn what_force_made_pending_comes_to_readers_again(bench: &Bench) {
     assert_eq!(ack(bench, &places[2..]), [Fate::Done]);
     assert_eq!(count(bench, View::Ready), 1);
     assert_eq!(new(bench, "c3", 9), places[2..]);
+}
+
+pub fn what_force_made_pending_once_more_is_done_by_its_ack(bench: &Bench) {
+    let places = places(&entries(bench, 2));
+    let leases = bench.claim_up_to(NAME, 2);
+    // Both lie ahead of the group now; one of them is finished there by its holder.
+    let start = GroupStart::At(Place::default());
+    let back = OpKind::Group(GroupOp::SetPlace { queue: g(), start, entries_read: None });
+    assert!(bench.ask(back).is_ok());
+    bench.must(&leases[1], SettleStep::Ack);
+    let force = Transfer { force: true, ..taking("c1", &places[1..]) };
+    assert_eq!(seen(&taken(bench, ReaderOp::Transfer(force)).entries), places[1..]);
+    assert_eq!(ack(bench, &places[1..]), [Fate::Done]);
+    assert_eq!((count(bench, View::Ready), count(bench, View::Done)), (0, 1));
+    bench.must(&leases[0], SettleStep::Ack);
+    assert_eq!(new(bench, "c1", 9), [], "what was dealt with is passed over");
 }
 
 pub fn a_read_without_ack_leaves_what_is_pending_where_it_is(bench: &Bench) {
@@ -357,4 +378,20 @@ pub fn what_is_pending_is_listed_by_whose_it_is(bench: &Bench) {
         consumers: vec![(PENDING_HTTP.into(), 1), (of("c1"), 1), (of("c2"), 1)],
     };
     assert_eq!(bench.read(Read::PendingSummary(g())), Ok(Page::PendingSummary(Box::new(summary))));
+}
+
+pub fn a_held_entry_that_left_the_stream_has_no_content_whoever_else_keeps_it(bench: &Bench) {
+    let places = places(&entries(bench, 3));
+    new(bench, "c1", 3);
+    bench.ask(trim_to("orders", 0)).expect("it is there");
+    let unread = bench.take("first", 1);
+    assert!(bench.event(unread[0]).body.is_some(), "the other queue keeps what it has not read");
+    let again = read(bench, reading("c1", 9, Some(Place::default()))).entries;
+    assert!(seen(&again) == places && again.iter().all(|entry| entry.body.is_none()), "{again:?}");
+    assert!(holds(bench).iter().all(|(.., redis_count)| *redis_count == 1), "it was not handed out again");
+    let named = taken(bench, ReaderOp::Transfer(taking("c2", &places[..1])));
+    assert_eq!((named.entries, named.deleted), (vec![], places[..1].to_vec()));
+    let scanned = taken(bench, ReaderOp::ScanTransfer(scanning("c2", 9)));
+    assert_eq!((scanned.entries, scanned.deleted), (vec![], places[1..].to_vec()));
+    assert_eq!((holds(bench), bench.take("first", 9).len()), (vec![], 2), "nothing is lost for others");
 }

@@ -43,9 +43,9 @@ pub fn a_queue_s_id_says_when_it_was_made(bench: &Bench) {
 }
 
 pub fn queues_are_listed_newest_first_in_pages_by_prefix(bench: &Bench) {
-    for name in ["a1", "b1", "a2", "a3", "b2"] {
+    for (name, step_ms) in [("a1", 1), ("b1", 0), ("a2", 0), ("a3", -5_000), ("b2", 0)] {
         bench.queue(name);
-        bench.after_ms(1);
+        bench.clock.step_wall_ms(step_ms);
     }
     for limit in [1, 2, 5, 500] {
         assert_eq!(names(bench, "", limit), ["b2", "a3", "a2", "b1", "a1"], "pages of {limit}");

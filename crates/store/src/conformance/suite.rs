@@ -18,6 +18,7 @@ macro_rules! conformance {
             all_or_nothing {
                 all_or_nothing_takes_all
                 all_or_nothing_undoes_all_where_one_is_refused
+                what_is_undone_moves_no_due_time
                 a_queue_s_creation_and_deletion_are_undone_too
                 an_undone_redrive_leaves_the_dead_letter_where_it_was
                 refusals_stand_alone_where_not_asked_otherwise
@@ -133,6 +134,7 @@ macro_rules! conformance {
                 a_queue_may_keep_the_payload_of_what_is_done
                 entries_of_a_shared_stream_stay_until_they_are_trimmed
                 a_trim_goes_by_place_or_number_and_keeps_to_its_limit
+                a_trim_in_steps_takes_whole_groups_from_the_oldest_on
                 what_is_trimmed_unread_is_kept_for_queues_that_ask_for_it
                 what_is_held_or_dead_outlives_a_trim
                 what_nobody_needs_and_nobody_remembers_goes_with_its_entry
@@ -212,6 +214,7 @@ macro_rules! conformance {
                 an_operation_means_what_is_dead_when_it_begins
                 an_operation_goes_on_in_bounded_steps
                 one_of_a_kind_runs_in_a_queue_and_the_oldest_first
+                operations_are_listed_newest_first_whatever_the_clock_does
                 a_cancelled_operation_stays_where_it_is
                 an_operation_ends_with_its_queue
                 an_operation_that_is_over_is_shown_for_its_time

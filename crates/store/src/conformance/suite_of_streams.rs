@@ -49,18 +49,31 @@ macro_rules! conformance_of_streams {
                 a_live_lease_is_passed_over_and_an_unowned_entry_taken
                 force_makes_pending_what_nobody_has
                 what_force_made_pending_comes_to_readers_again
+                what_force_made_pending_once_more_is_done_by_its_ack
                 a_read_without_ack_leaves_what_is_pending_where_it_is
                 a_transfer_may_send_the_queue_forwards_only
                 a_scan_goes_on_where_it_ended
                 a_scan_looks_at_ten_times_what_it_takes
                 idle_entries_come_before_new_ones
+                a_held_entry_that_left_the_stream_has_no_content_whoever_else_keeps_it
                 what_is_pending_is_listed_by_whose_it_is
+            }
+            hold_ends {
+                past_its_end_a_claim_takes_what_a_consumer_held
+                until_a_claim_comes_a_consumer_has_it_past_its_end
+                whatever_hands_it_to_a_consumer_renews_the_end
+                a_hold_keeps_its_end_until_it_is_renewed
+                what_cannot_be_claimed_past_its_end_is_given_up
+                past_its_end_it_is_due_since_then
+                what_a_claim_has_no_room_for_stays_with_its_consumer
+                a_hold_without_content_ends_with_nothing
+                a_hold_that_ends_wakes_who_waits_to_claim
             }
             groups {
                 a_group_begins_behind_any_place
                 a_group_s_name_is_taken_by_whatever_its_readers_would_find
                 a_group_needs_its_stream_or_makes_it
-                sent_back_a_group_hands_out_again_what_is_done_and_keeps_what_is_pending
+                sent_back_a_group_hands_out_again_what_is_over_and_keeps_what_is_pending
                 sent_forward_a_group_passes_what_it_has_not_read
                 what_readers_made_of_a_deleted_stream_is_not_a_later_one_s
                 a_consumer_is_made_once

@@ -76,6 +76,26 @@ pub fn a_trim_goes_by_place_or_number_and_keeps_to_its_limit(bench: &Bench) {
     assert_eq!(bench.ask(nowhere), Err(Refused::StreamNotFound.into()));
 }
 
+pub fn a_trim_in_steps_takes_whole_groups_from_the_oldest_on(bench: &Bench) {
+    bench.queue_on_with("mail", "orders", From::Start, |settings| settings.protect_unread = false);
+    for n in 0..8 {
+        bench.after(1);
+        bench.spread("orders", n);
+    }
+    let places: Vec<_> = bench.entries("orders").iter().map(|entry| entry.place).collect();
+    let trim = |keep, limit| {
+        let how = Trimming { step: 3, limit, ..Trimming::to(keep) };
+        bench.ask(OpKind::Trim(Trim { stream: stream("orders"), how }))
+    };
+    assert_eq!(trim(Keep::Newest(6), None), Ok(OpReply::Removed(0)), "a group would take one too many");
+    assert_eq!(trim(Keep::Newest(0), Some(2)), Ok(OpReply::Removed(0)), "a group is over the limit");
+    assert_eq!(trim(Keep::From(places[2]), None), Ok(OpReply::Removed(0)), "a group's last one is to stay");
+    assert_eq!(trim(Keep::From(places[3]), None), Ok(OpReply::Removed(3)));
+    assert_eq!(trim(Keep::Newest(1), Some(4)), Ok(OpReply::Removed(3)));
+    assert_eq!(trim(Keep::Newest(1), None), Ok(OpReply::Removed(0)));
+    assert_eq!(trim(Keep::Newest(0), None), Ok(OpReply::Removed(2)), "the last group is what is left");
+}
+
 pub fn what_is_trimmed_unread_is_kept_for_queues_that_ask_for_it(bench: &Bench) {
     bench.queue_on("keeps", "orders", From::Start);
     bench.queue_on_with("loses", "orders", From::Start, |settings| settings.protect_unread = false);

@@ -9,11 +9,13 @@
 //! store be lost, what was in it is replayed.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use naven_core::planted::{Bug, has};
 use tokio::sync::oneshot;
 
 use super::cold::{Applied, Cold, ColdReader, Room};
@@ -72,7 +74,7 @@ impl Checkpointer {
         let work = move || {
             let (supply, alarm) = (Arc::clone(&self.supply), self.alarm.clone());
             if let Err(error) = self.run(&asked) {
-                alarm.raise(format!("no checkpoint can be written: {error}"));
+                no_more(&alarm, &error);
             }
             supply.end();
         };
@@ -82,14 +84,30 @@ impl Checkpointer {
     fn run(mut self, asked: &mpsc::Receiver<Ask>) -> Result<(), StorageError> {
         loop {
             let pause = if self.cold.is_compacting() { PIECE_AFTER } else { LOOK_EVERY };
-            match asked.recv_timeout(pause) {
-                Ok(Ask::Write(checkpoint)) => self.write(checkpoint)?,
-                Ok(Ask::Read { reply }) => self.read(reply)?,
-                Ok(Ask::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                Err(RecvTimeoutError::Timeout) => {}
+            let ask = match asked.recv_timeout(pause) {
+                Ok(ask) => Some(ask),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            };
+            if self.turn(ask)?.is_break() {
+                return Ok(());
             }
-            self.compact()?;
         }
+    }
+
+    /// Does what is asked, and a piece of what makes the file smaller.
+    ///
+    /// # Errors
+    /// Where a write fails for good: there must be no further turn.
+    pub(super) fn turn(&mut self, ask: Option<Ask>) -> Result<ControlFlow<()>, StorageError> {
+        match ask {
+            Some(Ask::Write(checkpoint)) => self.write(checkpoint)?,
+            Some(Ask::Read { reply }) => self.read(reply)?,
+            Some(Ask::Stop) => return Ok(ControlFlow::Break(())),
+            None => {}
+        }
+        self.compact()?;
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Goes on with a smaller file, or begins one where it is time.
@@ -123,6 +141,9 @@ impl Checkpointer {
     /// is given up: the tables take it back, and come again with what has changed meanwhile.
     fn write(&mut self, checkpoint: Checkpoint) -> Result<(), StorageError> {
         let (previous, closed_ms) = (self.upto(), checkpoint.closed_ms);
+        if has(Bug::SegmentFreedEarly) {
+            self.closed.recycle_below(checkpoint.applied.lsn)?;
+        }
         let written = self.cold.write(&checkpoint.window, checkpoint.applied);
         drop(checkpoint);
         let room = match written {
@@ -151,4 +172,9 @@ impl Checkpointer {
     fn upto(&self) -> Lsn {
         self.cold.applied().lsn
     }
+}
+
+/// The engine cannot go on without checkpoints.
+pub(super) fn no_more(alarm: &Alarm, error: &StorageError) {
+    alarm.raise(format!("no checkpoint can be written: {error}"));
 }

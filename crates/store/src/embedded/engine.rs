@@ -13,12 +13,13 @@ use naven_core::Now;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, oneshot, watch};
 
 use super::backup::running::{self, Running};
-use super::checkpointer::Checkpointer;
+use super::checkpointer::{Ask, Checkpointer};
 use super::disk::{Disk, Site};
 use super::folder::{Folder, NewStore};
 use super::lock::FolderLock;
 use super::log::segment::LOG_FOLDER;
-use super::log::{Commit, Log, Lsn};
+use super::log::wal_thread::Writer;
+use super::log::{Commit, Lsn, OnFailure};
 use super::meta::{Meta, Secret, StoreId};
 use super::pace::{Checkpoints, Pace};
 use super::request::{Outlet, Request, unavailable};
@@ -33,10 +34,13 @@ use crate::feed::{Changes, Feed};
 use crate::read::{Page, Read};
 use crate::reply::{OpError, TxnReply};
 use crate::token::TokenKey;
-use crate::txn::Txn;
+use crate::txn::{Op, OpKind, Txn};
 
-/// Transactions and reads that may wait at once; further callers wait for a place.
-const WAITING_MAX: usize = 4_096;
+/// Places for transactions and reads that may wait at once; further callers wait for one.
+const WAITING_MAX: u32 = 4_096;
+/// A transaction takes a further place for each so many bytes of its events: what waits is not given up when its caller
+/// goes, so that it needs a bound of its own, of 32 MiB.
+const PLACE_BYTES: usize = 8 * 1024;
 /// Wake-ups that a slow listener may fall behind before it is told to look everywhere.
 const HINTS_MAX: usize = 4_096;
 
@@ -65,6 +69,15 @@ pub struct Embedded {
     _lock: FolderLock,
 }
 
+/// What an engine does, to be run by threads or in turns.
+pub(super) struct Parts {
+    pub(super) sequencer: Sequencer,
+    pub(super) writer: Writer,
+    pub(super) checkpointer: Checkpointer,
+    /// What the checkpointer is asked.
+    pub(super) asked: mpsc::Receiver<Ask>,
+}
+
 impl std::fmt::Debug for Embedded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Embedded")
@@ -82,6 +95,25 @@ impl Embedded {
         clock: Arc<dyn Clock>,
         random: Arc<dyn Random>,
     ) -> Result<Self, StorageError> {
+        let (mut engine, parts) = Self::assemble(disk, options, clock, random)?;
+        let Parts { sequencer, writer, checkpointer, asked } = parts;
+        sequencer.commit.start_threads(writer).map_err(thread_error)?;
+        let checkpointer = checkpointer.start(asked).map_err(thread_error)?;
+        let thread = std::thread::Builder::new()
+            .name("naven-sequencer".to_owned())
+            .spawn(move || sequencer.run())
+            .map_err(thread_error)?;
+        engine.threads = Mutex::new(vec![thread, checkpointer]);
+        Ok(engine)
+    }
+
+    /// The engine and its parts, of which none runs.
+    pub(super) fn assemble(
+        disk: Arc<dyn Disk>,
+        options: Options,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+    ) -> Result<(Self, Parts), StorageError> {
         let folder = Folder::open(&*disk, || new_store(&*random, options))?;
         let pace = options.checkpoint.unwrap_or_else(|| Pace::of_segments(folder.meta.segment_bytes));
         let restored = Restored::open(Arc::clone(&disk), &folder.meta, pace)?;
@@ -92,7 +124,7 @@ impl Embedded {
         let clocks = Clocks::resumed(clock, lease);
         let (health_in, health) = watch::channel(Health::Well);
         let failed = Arc::new(AtomicBool::new(false));
-        let commit = start_commit(log, Arc::clone(&failed), health_in)?;
+        let (commit, writer) = Commit::of(log, on_failure(Arc::clone(&failed), health_in));
         commit.closed().hold_back(room.is_short());
         let (requests, inbox) = mpsc::channel();
         let (hints, _) = broadcast::channel(HINTS_MAX);
@@ -100,7 +132,6 @@ impl Embedded {
         let (checkpoints, asked) = mpsc::channel();
         let stamp = recovered.last.map_or(cold.applied().wall, |header| header.wall);
         let checkpointer = Checkpointer::new(cold, &commit, Arc::clone(&supply));
-        let checkpointer = checkpointer.start(asked).map_err(thread_error)?;
         let lease_base = clocks.lease_base;
         let backups = Running::of(folder.meta, Arc::clone(&disk), &commit, checkpoints.clone());
         let sequencer = Sequencer {
@@ -118,21 +149,18 @@ impl Embedded {
             batch_bytes: batch_bytes(&folder.meta),
             checkpoints: Checkpoints::new(checkpoints, supply, pace, lease_base),
         };
-        let thread = std::thread::Builder::new()
-            .name("naven-sequencer".to_owned())
-            .spawn(move || sequencer.run())
-            .map_err(thread_error)?;
-        Ok(Self {
+        let engine = Self {
             requests,
-            places: Arc::new(Semaphore::new(WAITING_MAX)),
+            places: Arc::new(Semaphore::new(WAITING_MAX as usize)),
             hints: Mutex::new(Some(hints)),
             feed: Mutex::new(Some(feed)),
             health,
             disk,
             backups,
-            threads: Mutex::new(vec![thread, checkpointer]),
+            threads: Mutex::default(),
             _lock: folder.lock,
-        })
+        };
+        Ok((engine, Parts { sequencer, writer, checkpointer, asked }))
     }
 
     /// Makes a checkpoint of everything that was answered before. Answers the LSN up to which the
@@ -146,19 +174,20 @@ impl Embedded {
         made.recv().ok().flatten().ok_or(StorageError::Closed)
     }
 
-    /// Hands a request over and waits for its answer; none where the engine takes no work.
+    /// Hands a request over that takes so many places, and waits for its answer; none where the engine takes no work.
     async fn ask<T>(
         &self,
+        places: u32,
         request: impl FnOnce(oneshot::Sender<T>, OwnedSemaphorePermit) -> Request,
     ) -> Option<T> {
-        let permit = Arc::clone(&self.places).acquire_owned().await.ok()?;
+        let permit = Arc::clone(&self.places).acquire_many_owned(places).await.ok()?;
         let (reply, answer) = oneshot::channel();
         self.requests.send(request(reply, permit)).ok()?;
         answer.await.ok()
     }
 
     async fn read_at_once(&self, read: Read) -> Result<Page, OpError> {
-        let answer = self.ask(|reply, permit| Request::Read { read, reply, permit }).await;
+        let answer = self.ask(1, |reply, permit| Request::Read { read, reply, permit }).await;
         answer.unwrap_or(Err(OpError::Unavailable))
     }
 
@@ -192,7 +221,7 @@ impl Engine for Embedded {
     fn submit(&self, txns: Vec<Txn>) -> BoxFuture<'_, Vec<TxnReply>> {
         Box::pin(async move {
             let refused = unavailable(&txns);
-            self.ask(|reply, permit| Request::Submit { txns, reply, permit: Some(permit) })
+            self.ask(places(&txns), |reply, permit| Request::Submit { txns, reply, permit: Some(permit) })
                 .await
                 .unwrap_or(refused)
         })
@@ -224,7 +253,7 @@ impl Engine for Embedded {
 
     fn tend(&self, budget: Budget) -> BoxFuture<'_, Result<Tended, OpError>> {
         Box::pin(async move {
-            self.ask(|reply, permit| Request::Tend { budget, reply, permit })
+            self.ask(1, |reply, permit| Request::Tend { budget, reply, permit })
                 .await
                 .unwrap_or(Err(OpError::Unavailable))
         })
@@ -271,6 +300,13 @@ impl Drop for Embedded {
     }
 }
 
+/// The places that transactions take.
+fn places(txns: &[Txn]) -> u32 {
+    let bytes = |op: &Op| if let OpKind::Append(append) = &op.kind { append.body.bytes.len() } else { 0 };
+    let all: usize = txns.iter().flat_map(|txn| &txn.ops).map(bytes).sum();
+    u32::try_from(all / PLACE_BYTES).unwrap_or(u32::MAX).saturating_add(1).min(WAITING_MAX)
+}
+
 fn new_store(random: &dyn Random, options: Options) -> NewStore {
     let (mut store, mut secret) = ([0; 16], [0; 32]);
     random.fill(&mut store);
@@ -287,18 +323,45 @@ fn token_key(meta: &Meta, secret: &Secret) -> TokenKey {
     TokenKey::new(secret.0, meta.store.0, meta.key_epoch)
 }
 
-fn start_commit(
-    log: Log,
-    failed: Arc<AtomicBool>,
-    health: watch::Sender<Health>,
-) -> Result<Commit, StorageError> {
-    let on_failure = Box::new(move |failure: &super::log::CommitFailed| {
+fn on_failure(failed: Arc<AtomicBool>, health: watch::Sender<Health>) -> OnFailure {
+    Box::new(move |failure| {
         failed.store(true, Ordering::Release);
         drop(health.send(Health::Failed { why: failure.why.clone() }));
-    });
-    Commit::start(log, on_failure).map_err(thread_error)
+    })
 }
 
 fn thread_error(source: std::io::Error) -> StorageError {
     StorageError::Disk(super::disk::DiskError { site: Site("thread.start"), file: String::new(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::txn::{Append, Body, Due, Form, StreamRef, Target};
+
+    fn append(bytes: usize) -> OpKind {
+        OpKind::Append(Append {
+            to: Target::Stream(StreamRef(Bytes::from_static(b"s"))),
+            body: Body { form: Form::Json, bytes: vec![b'x'; bytes].into() },
+            due: Due::Now,
+            headers: Vec::new(),
+            max_attempts: None,
+            dedupe: None,
+            expires_at: None,
+            trace: None,
+            entry: None,
+        })
+    }
+
+    #[test]
+    fn a_transaction_takes_places_by_the_bytes_of_its_events() {
+        assert_eq!(places(&[]), 1);
+        assert_eq!(places(&[Txn::one(append(PLACE_BYTES - 1))]), 1);
+        assert_eq!(places(&[Txn::one(append(PLACE_BYTES))]), 2);
+        let large = Txn::all([append(20 * PLACE_BYTES), append(10 * PLACE_BYTES)]);
+        assert_eq!(places(&[large.clone(), large]), 61);
+        assert_eq!(places(&[Txn::one(append(64 << 20))]), WAITING_MAX, "never more than there are");
+    }
 }

@@ -24,6 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use naven_core::planted::{Bug, has};
 
 use super::cold::{Applied, ColdReader, ReadFailed, Reads, missing_row};
 use super::rows::key::past_number;
@@ -117,8 +118,22 @@ impl Layered {
     /// Reads from `cold` from here on, which holds everything up to `upto`.
     pub(crate) fn rest_on(&mut self, cold: Option<Arc<ColdReader>>, upto: u64) {
         self.cold.replace(cold);
-        if self.frozen_upto().is_some_and(|frozen| frozen <= upto) {
-            self.frozen = None;
+        if self.frozen_upto().is_some_and(|frozen| frozen <= upto)
+            && let Some((written, _)) = self.frozen.take()
+            && has(Bug::WindowRowDropped)
+        {
+            self.bring_back(&written);
+        }
+    }
+
+    /// A planted bug: what is marked as gone since `written` was closed, and is in that, is not gone.
+    fn bring_back(&mut self, written: &Window) {
+        for table in Table::ALL {
+            for (key, _) in written.rows_of(table).filter(|(_, row)| row.is_some()) {
+                if self.open.get(table, key) == Some(&None) {
+                    self.open.forget(table, key);
+                }
+            }
         }
     }
 
@@ -129,7 +144,7 @@ impl Layered {
     /// Replaces a stale reader, so that the read can be tried again. Unwinds where that cannot help.
     fn heal(&self, failed: ReadFailed) {
         let fresh = match failed {
-            ReadFailed::Stale => self.supply.fresh(),
+            ReadFailed::Stale => self.supply.fresh(self.cold.borrow().as_ref()),
             ReadFailed::Broken(error) => Err(error),
         };
         match fresh {
@@ -162,7 +177,7 @@ impl Layered {
 
     /// A row is put at `key`: the front is not empty beyond it.
     fn lower_floor(&self, table: Table, key: &[u8]) {
-        let Some(owner) = owner_of(key) else { return };
+        let Some(owner) = owner_of(key).filter(|_| !has(Bug::FloorNotLowered)) else { return };
         if let Some(floor) = self.floors.borrow_mut().get_mut(&(table, owner))
             && key < &**floor
         {

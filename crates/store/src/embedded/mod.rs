@@ -13,6 +13,8 @@ pub mod disk;
 mod engine;
 pub mod finding;
 pub mod folder;
+#[cfg(any(fuzzing, all(test, feature = "conformance")))]
+pub mod laws;
 mod layered;
 pub mod lock;
 pub mod log;
@@ -26,6 +28,9 @@ mod restore;
 mod rows;
 pub mod salvage;
 mod sequencer;
+mod stand_in;
+#[cfg(feature = "conformance")]
+pub mod stepped;
 pub mod storage_error;
 mod supply;
 mod tables;

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use naven_core::planted::{Bug, has};
 use naven_core::{LeaseTime, Now};
 
 use super::checkpointer::{Ask, Checkpoint};
@@ -185,7 +186,7 @@ impl Checkpoints {
         let checkpoint = Checkpoint { window: tables.freeze(at), applied: at, closed_ms: self.closed_ms };
         let thread = self.thread.clone();
         commit.when_durable(
-            at.lsn,
+            if has(Bug::CheckpointBeforeLog) { 0 } else { at.lsn },
             Box::new(move |committed| {
                 // Where the log has failed the engine goes down, and the log says what was.
                 if committed == Committed::Durable {

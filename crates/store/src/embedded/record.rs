@@ -112,8 +112,26 @@ fn put_named<'a>(enc: &'a mut Enc, queue: &QueueRef, name: &Bytes) -> &'a mut En
     enc.bytes(name)
 }
 
+/// A command, which is in a slot where it may be repeated, and noted around that: in no other order and no deeper.
 fn get_command(dec: &mut Dec) -> Option<Command> {
-    let number = dec.u8()?;
+    match dec.u8()? {
+        40 => {
+            let (note, number) = (get_note(dec)?, dec.u8()?);
+            Some(Command::Noted { note, command: Box::new(get_once(number, dec)?) })
+        }
+        number => get_once(number, dec),
+    }
+}
+
+fn get_once(number: u8, dec: &mut Dec) -> Option<Command> {
+    if number != 17 {
+        return get_plain(number, dec);
+    }
+    let (slot, number) = (get_slot(dec)?, dec.u8()?);
+    Some(Command::Once { slot, command: Box::new(get_plain(number, dec)?) })
+}
+
+fn get_plain(number: u8, dec: &mut Dec) -> Option<Command> {
     Some(match number {
         1 => Command::Append(Box::new(get_append(dec)?)),
         2 => Command::Claim {
@@ -129,10 +147,8 @@ fn get_command(dec: &mut Dec) -> Option<Command> {
             said: get_said(dec)?,
         },
         12 => Command::Tend { rows: dec.u64()? },
-        17 => Command::Once { slot: get_slot(dec)?, command: Box::new(get_command(dec)?) },
         9 | 10 | 21..=23 | 30..=39 => operators::get(number, dec)?,
         24..=29 => readers::get(number, dec)?,
-        40 => Command::Noted { note: get_note(dec)?, command: Box::new(get_command(dec)?) },
         other => get_managed(dec, other)?,
     })
 }
@@ -143,7 +159,8 @@ mod tests {
 
     use super::*;
     use crate::embedded::command::{Claimant, Said};
-    use crate::txn::{Append, Body, Due, Form, StreamRef, Target};
+    use crate::txn::{Append, Body, Due, Form, IdempotencySlot, StreamRef, Target};
+
     #[test]
     fn what_operators_do_to_one_event_comes_back_from_its_bytes() {
         let event = EventId::from_bits(7);
@@ -159,6 +176,31 @@ mod tests {
                 assert_eq!(decode(encode(&txn).into()), Some(txn));
             }
         }
+    }
+
+    #[test]
+    fn a_record_with_a_text_that_was_not_cleaned_is_none() {
+        let event = EventId::from_bits(7);
+        let commands = vec![Command::Cancel { event, queue: None, reason: Some(ErrorText::new("a|b")) }];
+        let mut bytes = encode(&Recorded { commands, all_or_nothing: false });
+        assert!(decode(bytes.clone().into()).is_some());
+        let at = bytes.iter().position(|byte| *byte == b'|').expect("it is in there");
+        bytes[at] = 0;
+        assert_eq!(decode(bytes.into()), None);
+    }
+
+    #[test]
+    fn a_record_of_commands_within_commands_is_none_however_deep() {
+        let slot = IdempotencySlot { scope: Bytes::new(), key: Bytes::new(), fingerprint: [0; 32] };
+        let nested = |depth: usize| {
+            let mut enc = Enc::default();
+            enc.flag(false);
+            (0..depth).for_each(|_| put_slot(enc.u8(17), &slot));
+            put_command(&mut enc, &Command::Tend { rows: 3 });
+            decode(enc.done())
+        };
+        assert!(nested(1).is_some());
+        assert_eq!((nested(2), nested(200_000)), (None, None));
     }
 
     #[test]

@@ -3,10 +3,12 @@
 //! Lives here: taking a batch's payload apart. Not here: reading batches (`log/`).
 
 use bytes::{Buf, Bytes};
+use naven_api::Timestamp;
 use naven_core::Now;
+use naven_core::planted::{Bug, has, wall_ms};
 
 use super::apply::apply;
-use super::command::Recorded;
+use super::command::{Command, Recorded, Said};
 use super::layered::Layered;
 use super::record;
 use super::storage_error::BoxError;
@@ -37,11 +39,20 @@ pub(crate) fn replay(tables: &mut Journaled<Layered>, payload: &[u8], now: Now) 
             return Err(format!("a record of {length} bytes has only {}", rest.remaining()).into());
         }
         let txn = record::decode(rest.split_to(length)).ok_or("a record that this version does not know")?;
-        let applied = apply(tables, &txn, now, None);
+        let applied = apply(tables, &txn, at(&txn, now), None);
         if !applied.changed {
             return Err("a record that changed rows when it was written changes none now".into());
         }
         count += 1;
     }
     Ok(count)
+}
+
+/// When a transaction is applied again: at its stamp, but for a planted bug.
+fn at(txn: &Recorded, now: Now) -> Now {
+    let fails = |command: &Command| matches!(command, Command::Settle { said: Said::Fail(_), .. });
+    if has(Bug::ReplayReadsClock) && txn.commands.iter().any(fails) {
+        return Now { wall: Timestamp::from_ms(wall_ms()), ..now };
+    }
+    now
 }

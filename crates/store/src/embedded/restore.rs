@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use naven_core::Now;
 
-use super::cold::{Applied, COLD_FILE, Cold, look};
+use super::cold::{Applied, COLD_FILE, Cold, guarded, look};
 use super::disk::Disk;
 use super::layered::{Layered, unless_unreadable};
 use super::log::{BatchHeader, Log, Recovered};
@@ -68,7 +68,8 @@ impl Replaying {
             self.write()?;
         }
         let now = Now { wall: header.wall, lease: header.lease };
-        unless_unreadable(|| replay(&mut self.tables, payload, now))??;
+        // Rows that contradict each other would be a panic: whoever starts is told that the cold store is damaged.
+        guarded(|| unless_unreadable(|| replay(&mut self.tables, payload, now)))??;
         self.last = Applied { lsn: header.next_lsn() - 1, wall: header.wall, lease: header.lease };
         Ok(())
     }

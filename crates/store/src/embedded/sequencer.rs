@@ -5,15 +5,17 @@
 //! answer leaves before what it shows is durable. Not here: what commands do (`apply/`), writing
 //! and syncing (`log/`).
 
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, atomic::AtomicBool, atomic::Ordering};
 use std::time::Duration;
 
+use naven_core::planted::{Bug, has};
 use naven_core::{LeaseTime, Now};
 use tokio::sync::oneshot;
 
-use super::apply::{Context, apply_telling};
+use super::apply::{Context, apply_telling, has_ends};
 use super::cold::Applied;
 use super::command::{Command, Recorded};
 use super::layered::{Layered, unless_unreadable};
@@ -22,7 +24,8 @@ use super::pace::Checkpoints;
 use super::prepare::Preparer;
 use super::record;
 use super::request::{Answer, Outlet, Request, only_claims, refuse_request};
-use super::tables::{Journaled, Order, Table, Tables};
+use super::storage_error::StorageError;
+use super::tables::Journaled;
 use crate::clock::{Clock, Random};
 use crate::engine::{Hint, Tended};
 use crate::read::{Page, Read};
@@ -100,6 +103,11 @@ impl Sequencer {
             self.commit.alarm().raise("the thread that applies panicked".to_owned());
             None
         });
+        self.close(closing);
+    }
+
+    /// Ends the other parts. Whoever asked for it is told.
+    pub(super) fn close(self, closing: Option<oneshot::Sender<()>>) {
         // Whoever is still in the channel came too late.
         while let Ok(request) = self.requests.try_recv() {
             refuse_request(request);
@@ -116,40 +124,59 @@ impl Sequencer {
 
     fn serve(&mut self) -> Option<oneshot::Sender<()>> {
         loop {
-            let first = match self.requests.recv_timeout(Duration::from_millis(TICK_MS as u64)) {
+            let first = match self.requests.recv_timeout(self.until_tick()) {
                 Ok(request) => Some(request),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return None,
             };
-            self.free_log();
-            let now = self.clocks.now();
-            let mut open = Open::default();
-            let mut next = first;
-            while let Some(request) = next {
-                let request = match request {
-                    Request::Close { reply } => {
-                        self.hand_over(open, now);
-                        return Some(reply);
-                    }
-                    Request::Checkpoint { reply } => {
-                        self.hand_over(std::mem::take(&mut open), now);
-                        // Whoever asked may have gone meanwhile.
-                        let _ = reply.send(self.checkpoint_now());
-                        break;
-                    }
-                    other => other,
-                };
-                self.take(request, now, &mut open);
-                if open.payload.len() >= self.batch_bytes || open.count as usize >= BATCH_TXNS_MAX {
+            if let ControlFlow::Break(closing) = self.turn(first) {
+                return Some(closing);
+            }
+        }
+    }
+
+    /// Applies what waits, `first` first, and looks after ticks and checkpoints. Breaks where it is told to close.
+    pub(super) fn turn(&mut self, first: Option<Request>) -> ControlFlow<oneshot::Sender<()>> {
+        unless_unreadable(|| self.take_turn(first)).unwrap_or_else(|error| {
+            self.cannot_read(&error);
+            ControlFlow::Continue(())
+        })
+    }
+
+    fn cannot_read(&self, error: &StorageError) {
+        self.commit.alarm().raise(format!("a row cannot be read: {error}"));
+    }
+
+    fn take_turn(&mut self, first: Option<Request>) -> ControlFlow<oneshot::Sender<()>> {
+        self.free_log();
+        let now = self.clocks.now();
+        let mut open = Open::default();
+        let mut next = first;
+        while let Some(request) = next {
+            let request = match request {
+                Request::Close { reply } => {
+                    self.hand_over(open, now);
+                    return ControlFlow::Break(reply);
+                }
+                Request::Checkpoint { reply } => {
                     self.hand_over(std::mem::take(&mut open), now);
+                    // Whoever asked may have gone meanwhile.
+                    let _ = reply.send(self.checkpoint_now());
                     break;
                 }
-                next = self.requests.try_recv().ok();
+                other => other,
+            };
+            self.take(request, now, &mut open);
+            if open.payload.len() >= self.batch_bytes || open.count as usize >= BATCH_TXNS_MAX {
+                self.hand_over(std::mem::take(&mut open), now);
+                break;
             }
-            self.hand_over(open, now);
-            self.tick(now);
-            self.checkpoint(now);
+            next = self.requests.try_recv().ok();
         }
+        self.hand_over(open, now);
+        self.tick(now);
+        self.checkpoint(now);
+        ControlFlow::Continue(())
     }
 
     /// Serves one request. Where a row that it needs cannot be read, nothing that was applied since the
@@ -159,7 +186,7 @@ impl Sequencer {
             return refuse_request(request);
         }
         if let Err(error) = unless_unreadable(|| self.serve_one(request, now, open)) {
-            self.commit.alarm().raise(format!("a row cannot be read: {error}"));
+            self.cannot_read(&error);
         }
     }
 
@@ -292,26 +319,30 @@ impl Sequencer {
             Committed::NotWritten => Outlet::refuse(answers, &OpError::Unavailable),
         });
         if open.count == 0 {
-            return self.commit.when_durable(self.next - 1, then);
+            let shown = if has(Bug::UndurableRead) { 0 } else { self.next - 1 };
+            return self.commit.when_durable(shown, then);
         }
         self.push(BatchKind::Data, open.count, now, open.payload, then);
+    }
+
+    /// How long nobody has to call until the lease clock may have to be made durable. Calls that write nothing put
+    /// that off by nothing.
+    fn until_tick(&self) -> Duration {
+        let since_ms = self.clocks.now().lease.as_ms().saturating_sub(self.stamped.lease.as_ms());
+        let left_ms = if (0..TICK_MS).contains(&since_ms) { TICK_MS - since_ms } else { TICK_MS };
+        Duration::from_millis(left_ms as u64)
     }
 
     /// Makes the lease clock durable once a second while leases live.
     fn tick(&mut self, now: Now) {
         let stale = now.lease.as_ms() - self.stamped.lease.as_ms() >= TICK_MS;
-        if stale && self.has_leases() && self.commit.has_room_for(0) && !self.failed.load(Ordering::Acquire) {
+        if stale
+            && has_ends(&self.tables, now)
+            && self.commit.has_room_for(0)
+            && !self.failed.load(Ordering::Acquire)
+        {
             self.push(BatchKind::Tick, 0, now, Vec::new(), Box::new(|_| {}));
         }
-    }
-
-    fn has_leases(&self) -> bool {
-        let mut found = false;
-        self.tables.scan(Table::Ends, &[], &[0xff; 20], Order::Rising, &mut |_, _| {
-            found = true;
-            std::ops::ControlFlow::Break(())
-        });
-        found
     }
 
     fn push(&mut self, kind: BatchKind, count: u32, now: Now, payload: Vec<u8>, then: Then) {

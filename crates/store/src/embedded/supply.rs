@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::cold::{ColdReader, Room};
 use super::disk::{DiskError, Site};
 use super::log::Lsn;
+use super::stand_in::StandIn;
 use super::storage_error::StorageError;
 
 /// How long a reader whose file failed waits for another.
@@ -21,6 +22,7 @@ pub(crate) type Supplied = (Option<Arc<ColdReader>>, Lsn);
 pub(crate) struct Supply {
     state: Mutex<State>,
     changed: Condvar,
+    pub(crate) stand_in: StandIn,
 }
 
 #[derive(Debug, Default)]
@@ -48,9 +50,12 @@ impl Supply {
         self.state().fresh = None;
     }
 
-    /// Says that there will be no more.
+    /// Says that there will be no more. What was given and not taken may be stale: nobody would give another.
     pub(crate) fn end(&self) {
-        self.state().is_over = true;
+        let mut state = self.state();
+        state.is_over = true;
+        state.fresh = None;
+        drop(state);
         self.changed.notify_all();
     }
 
@@ -71,6 +76,9 @@ impl Supply {
 
     /// Waits a moment for a reader that was not taken yet. False at the end.
     pub(crate) fn wait(&self, at_most: Duration) -> bool {
+        if self.stand_in.take_turns() {
+            return !self.state().is_over;
+        }
         let state = self.state();
         let waits = |state: &mut State| state.fresh.is_none() && !state.is_over;
         let waited = self.changed.wait_timeout_while(state, at_most, waits);
@@ -78,12 +86,23 @@ impl Supply {
         !state.is_over
     }
 
-    /// A reader in place of one that has become stale. What it holds is left for [`Self::take`] to
+    /// A reader in place of this one, which has become stale. What it holds is left for [`Self::take`] to
     /// say.
     ///
     /// # Errors
     /// `Disk` where none comes.
-    pub(super) fn fresh(&self) -> Result<Option<Arc<ColdReader>>, StorageError> {
+    pub(super) fn fresh(
+        &self,
+        stale: Option<&Arc<ColdReader>>,
+    ) -> Result<Option<Arc<ColdReader>>, StorageError> {
+        let is_stale = |reader: &Option<Arc<ColdReader>>| match (reader, stale) {
+            (Some(reader), Some(stale)) => Arc::ptr_eq(reader, stale),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        let mut state = self.state();
+        state.fresh.take_if(|(reader, _)| is_stale(reader));
+        drop(state);
         self.wait(PATIENCE);
         match &self.state().fresh {
             Some((reader, _)) => Ok(reader.clone()),
@@ -97,5 +116,20 @@ impl Supply {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_that_was_not_taken_is_not_given_once_there_will_be_no_more() {
+        let supply = Supply::default();
+        supply.put((None, 1), Room::Ample);
+        supply.end();
+        let fresh = supply.fresh(None).map(|reader| reader.is_some());
+        assert!(matches!(fresh, Err(StorageError::Disk(_))), "nobody would ever give another: {fresh:?}");
+        assert!(supply.take().is_none());
     }
 }

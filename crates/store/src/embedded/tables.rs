@@ -85,11 +85,13 @@ pub(crate) enum Table {
     Running = 32,
     /// queue -> how many operations it ever began: what a death that is recorded meanwhile bears.
     Begun = 33,
+    /// queue, end, arrival -> (): holds of Redis consumers that a claim may take from then on.
+    HoldEnds = 34,
 }
 
 impl Table {
     /// Every table, in the order of their numbers.
-    pub(crate) const ALL: [Table; 34] = [
+    pub(crate) const ALL: [Table; 35] = [
         Self::Numbers,
         Self::Stream,
         Self::Head,
@@ -124,6 +126,7 @@ impl Table {
         Self::Operation,
         Self::Running,
         Self::Begun,
+        Self::HoldEnds,
     ];
 
     /// True where all rows stay in RAM, whatever the backlog: their number grows with queues, streams

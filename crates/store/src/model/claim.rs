@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use naven_api::limits::{CLAIM_EXPIRED_MAX, CLAIM_EXPIRES_MAX, PLACES_PER_OP_MAX};
-use naven_core::{DeadReason, Delivery, Hold, Now, State, Step};
+use naven_core::{DeadReason, Delivery, Hold, LeaseTime, Now, State, Step};
 
 use super::event::{Stand, next_ready};
 use super::world::{Answer, World};
@@ -31,25 +31,73 @@ impl World {
         let (mut bytes, mut expired) = (0, 0);
         while claimed.leases.len() < claim.max as usize && expired < CLAIM_EXPIRED_MAX {
             self.pass_ahead(at);
-            let Some(next) = next_ready(&self.events, at) else { break };
+            let Some(next) = self.next_claimable(at, now) else { break };
+            let event = &self.events[next];
+            let size = event.body.as_ref().map_or(0, |body| body.bytes.len());
+            let is_full = bytes + size > claim.max_bytes && !claimed.leases.is_empty();
+            if event.live(at).is_some_and(Delivery::is_held) {
+                if is_full {
+                    break;
+                }
+                if !self.lapse(at, next, now) {
+                    expired += 1;
+                    continue;
+                }
+            }
             let event = &self.events[next];
             if event.expires_at.is_some_and(|end| end <= now.wall) {
                 self.take(at, next, &Step::Bury(DeadReason::EventExpired), now);
                 expired += 1;
                 continue;
             }
-            bytes += event.body.as_ref().map_or(0, |body| body.bytes.len());
-            if bytes > claim.max_bytes && !claimed.leases.is_empty() {
+            if is_full {
                 break;
             }
+            bytes += size;
             self.take(at, next, &step, now);
             claimed.leases.push(self.grant(at, next, now));
         }
         if claimed.leases.is_empty() {
-            let soon = if expired < CLAIM_EXPIRED_MAX { self.due_in(at, now) } else { Some(Duration::ZERO) };
-            claimed.due_in = soon;
+            let lapse = self.held_ends(at).map(|(end, _)| end.as_ms() - now.lease.as_ms()).min();
+            let lapse = lapse.map(|ms| Duration::from_millis(ms.max(0) as u64));
+            let soon = self.due_in(at, now).into_iter().chain(lapse).min();
+            claimed.due_in = if expired < CLAIM_EXPIRED_MAX { soon } else { Some(Duration::ZERO) };
         }
         Ok(OpReply::Claimed(claimed))
+    }
+
+    /// The ends of what Redis consumers hold of a queue, each with its event.
+    fn held_ends(&self, queue: usize) -> impl Iterator<Item = (LeaseTime, usize)> {
+        let found = self.events.iter().enumerate();
+        found.filter_map(move |(at, event)| {
+            let held = event.live(queue).filter(|live| live.holder().is_some())?;
+            Some((held.ends_at()?, at))
+        })
+    }
+
+    /// What a claim takes next: what is ready, or a hold past its end, which is due since then.
+    fn next_claimable(&self, queue: usize, now: Now) -> Option<usize> {
+        let due = |at: usize| self.events[at].live(queue).map_or(self.events[at].due, |live| live.due);
+        let ready = next_ready(&self.events, queue).map(|at| (due(at), at));
+        let lapsed = self.held_ends(queue).filter(|(end, _)| *end <= now.lease);
+        let lapsed = lapsed.map(|(end, at)| (now.wall_of(end), at));
+        let key = |&(due, at): &(naven_api::Timestamp, usize)| (due, self.events[at].arrival);
+        ready.into_iter().chain(lapsed).min_by_key(key).map(|(_, at)| at)
+    }
+
+    /// Ends such a hold. False where nothing can be claimed of it then.
+    fn lapse(&mut self, queue: usize, at: usize, now: Now) -> bool {
+        let event = &self.events[at];
+        if event.body.is_none() {
+            self.forget_contentless(queue, at);
+            return false;
+        }
+        let held = event.live(queue).expect("it was found so");
+        let after = held.apply(&Step::Expire, now, &self.queues[queue].policy(event));
+        let after = after.expect("its end has come");
+        let is_free = after.state == State::Ready;
+        self.keep_as(queue, at, after, now);
+        is_free
     }
 
     pub(super) fn take(&mut self, queue: usize, at: usize, step: &Step, now: Now) {
@@ -99,7 +147,7 @@ impl World {
             headers: event.headers.clone(),
             trace: event.trace.clone(),
             token: matches!(delivery.state, State::Leased(_)).then(|| self.token_key.token(route, &held)),
-            lease_expires_at: delivery.ends_at(&row.policy(event)).map(|end| now.wall_of(end)),
+            lease_expires_at: delivery.ends_at().map(|end| now.wall_of(end)),
         }
     }
 
@@ -114,7 +162,7 @@ impl World {
                 return Some(wall(event.due)).filter(|&ms| ms > 0 || has_places);
             }
             let live = event.live(queue)?;
-            let end = live.ends_at(&self.queues[queue].policy(event));
+            let end = live.ends_at().filter(|_| live.holder().is_none());
             let is_later = live.state == State::Retrying;
             is_later.then(|| wall(live.due)).or_else(|| Some(end?.as_ms() - now.lease.as_ms()))
         });

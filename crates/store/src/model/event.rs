@@ -177,14 +177,20 @@ impl Queue {
     }
 
     pub(super) fn policy(&self, event: &Event) -> Policy {
-        let QueueSettings { max_attempts, backoff, max_lease_seconds, late_ack_grace_seconds, .. } =
-            self.settings;
+        let QueueSettings {
+            max_attempts,
+            backoff,
+            max_lease_seconds,
+            late_ack_grace_seconds,
+            redis_lease,
+            ..
+        } = self.settings;
         Policy {
             max_attempts: event.max_attempts.or(max_attempts),
             backoff,
             max_lease_ms: (max_lease_seconds > 0).then_some(i64::from(max_lease_seconds) * 1_000),
             grace_ms: i64::from(late_ack_grace_seconds) * 1_000,
-            redis_lease_ms: None,
+            redis_lease_ms: redis_lease.map(naven_api::LeaseSeconds::as_ms),
             expires_at: event.expires_at,
         }
     }

@@ -3,7 +3,8 @@
 //! Lives here: these looks. Not here: holders as the HTTP door shows them (`consumer.rs`).
 
 use bytes::Bytes;
-use naven_core::{Now, State};
+use naven_api::EventId;
+use naven_core::{ConsumerNo, Now, State};
 
 use super::world::World;
 use crate::read::{ConsumerView, FullConsumer, FullGroup, PENDING_HTTP, PENDING_NOBODY, PendingView};
@@ -31,10 +32,11 @@ impl World {
 
     pub(super) fn consumers(&self, queue: usize, now: Now) -> Vec<ConsumerView> {
         let pending = self.pending(queue, now);
-        let of = |name: &[u8]| pending.iter().filter(|one| one.consumer == *name).collect::<Vec<_>>();
+        let has = |one: &PendingView| self.holder(queue, one.event);
         let mut views = Vec::new();
         for one in &self.queues[queue].consumers {
-            let (name, pending) = (one.name.clone(), of(&one.name).len() as u64);
+            let held = pending.iter().filter(|pending| has(pending) == Some(one.number));
+            let (name, pending) = (one.name.clone(), held.count() as u64);
             views.push(ConsumerView {
                 name,
                 pending,
@@ -44,7 +46,8 @@ impl World {
             });
         }
         for name in [PENDING_NOBODY, PENDING_HTTP] {
-            let has = of(name);
+            let is_its = |one: &&PendingView| one.consumer == *name && has(one).is_none();
+            let has: Vec<_> = pending.iter().filter(is_its).collect();
             if let Some(latest) = has.iter().map(|one| one.since.min(now.wall)).max() {
                 views.push(ConsumerView {
                     name: Bytes::from_static(name),
@@ -55,8 +58,12 @@ impl World {
                 });
             }
         }
-        views.sort_by(|one, other| one.name.cmp(&other.name));
-        views
+        ConsumerView::by_name(views)
+    }
+
+    /// Which consumer holds an event.
+    fn holder(&self, queue: usize, event: EventId) -> Option<ConsumerNo> {
+        self.find(event).ok().and_then(|at| self.events[at].live(queue)?.holder())
     }
 
     /// What each queue of a stream has pending: the first `count` of each and of each consumer, 0 for all.

@@ -24,17 +24,20 @@ impl World {
     pub(super) fn trim_stream(&mut self, stream: usize, how: Trimming) -> u64 {
         let entries: Vec<_> = self.entries_of(stream).into_iter().map(|at| self.events[at].id).collect();
         let (mut gone, mut kept) = (0, 0);
-        for event in &entries {
-            let length = entries.len() as u64 - gone;
-            let place = self.find(*event).ok().and_then(|at| self.events[at].placed).map(|(_, place)| place);
+        for group in entries.chunks(usize::try_from(how.step.max(1)).unwrap_or(usize::MAX)) {
+            let (length, size) = (entries.len() as u64 - gone, group.len() as u64);
+            let last = group.last().and_then(|&event| self.find(event).ok());
+            let last = last.and_then(|at| self.events[at].placed).map(|(_, place)| place);
             let goes = match how.keep {
-                Keep::Newest(newest) => length > newest,
-                Keep::From(from) => place < Some(from),
+                Keep::Newest(newest) => length - size >= newest,
+                Keep::From(from) => last < Some(from),
             };
-            if !goes || gone >= how.limit.unwrap_or(u64::MAX) || kept >= SCANS_MAX {
+            if !goes || gone + size > how.limit.unwrap_or(u64::MAX) || kept >= SCANS_MAX {
                 break;
             }
-            if self.let_leave(*event, how.references) { gone += 1 } else { kept += 1 }
+            for &event in group {
+                if self.let_leave(event, how.references) { gone += 1 } else { kept += 1 }
+            }
         }
         gone
     }

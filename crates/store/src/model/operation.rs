@@ -3,8 +3,9 @@
 //! Lives here: their beginning, their steps and their end. Not here: what is done to one dead letter
 //! (`settle.rs`).
 
+use naven_api::id::{uuid_v7_bits, uuid_v7_bits_above};
 use naven_api::limits::{OPERATION_CHUNK_ROWS, OPERATION_SECONDS, OPERATIONS_KEPT_MAX};
-use naven_api::{EventId, OperationId, Timestamp, id::uuid_v7_bits};
+use naven_api::{EventId, OperationId, Timestamp};
 use naven_core::{Delivery, Now, State, Step};
 
 use super::purging::PurgeAt;
@@ -72,11 +73,12 @@ impl World {
         {
             self.operations.remove(oldest);
         }
+        let last = self.operations.last().map_or(0, |newest| newest.view.id.bits());
         let (from, before) = bulk.died();
         let mut dead = self.deaths(at);
         dead.retain(|(key, ..)| key.0.as_ms() < before);
         let view = OperationView {
-            id: OperationId::from_bits(uuid_v7_bits(now.wall.as_ms(), draw)),
+            id: OperationId::from_bits(uuid_v7_bits_above(last, uuid_v7_bits(now.wall.as_ms(), draw))),
             kind,
             queue: self.queues[at].id,
             queue_name: self.queues[at].name.clone(),

@@ -53,14 +53,18 @@ impl World {
             if place <= after || held.holder() != Some(reading.number) {
                 continue;
             }
-            if reading.entries.len() >= reading.count() || reading.is_full_with(&self.events[at]) {
+            let lost = self.lost_its_entry(queue, at);
+            let is_full = !lost && reading.is_full_with(&self.events[at]);
+            if reading.entries.len() >= reading.count() || is_full {
                 break;
             }
-            if self.events[at].body.is_some() {
+            if self.events[at].body.is_some() && !lost {
                 self.keep(queue, at, &Step::Reread, now);
             }
-            reading.take(self.held_entry(at));
+            let entry = self.held_entry(at);
+            reading.take(HeldEntry { body: entry.body.filter(|_| !lost), ..entry });
         }
+        self.wake_for_ends(queue, &reading.entries);
         QueueRead { queue: self.queues[queue].id, entries: reading.entries, due_in: None }
     }
 
@@ -85,6 +89,7 @@ impl World {
                 break;
             }
         }
+        self.wake_for_ends(queue, &reading.entries);
         let mut due_in = None;
         if reading.entries.is_empty() {
             let soon = if reading.buried < CLAIM_EXPIRED_MAX {
@@ -97,6 +102,12 @@ impl World {
             self.consumer_took(queue, reading.number, now);
         }
         QueueRead { queue: id, entries: reading.entries, due_in }
+    }
+
+    /// Whoever waits to claim what is held now learns how long to sleep.
+    pub(super) fn wake_for_ends(&mut self, queue: usize, held: &[HeldEntry]) {
+        let row = &self.queues[queue];
+        self.woken.extend((row.settings.redis_lease.is_some() && !held.is_empty()).then_some(row.id));
     }
 
     /// The first in the order of places that nobody had, or that a reader comes to again.

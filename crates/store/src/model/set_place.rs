@@ -59,7 +59,7 @@ impl World {
             let n = event.n().expect("what is in a stream has a place");
             if (first..unread).contains(&n) {
                 goes_back = true;
-                match event.live(at) {
+                match event.live(at).filter(|live| !live.is_over()) {
                     Some(_) => event.set_ahead(at, true),
                     None => event.put(at, Stand::Unread),
                 }

@@ -89,7 +89,7 @@ impl World {
             state: next.view(now),
             settled_at: next.over_at,
             next_at: next.last.filter(|_| is_nack).and_then(|last| last.next_at),
-            lease_expires_at: next.ends_at(&policy).map(|end| now.wall_of(end)),
+            lease_expires_at: next.ends_at().map(|end| now.wall_of(end)),
             cancel_requested: next.cancel_requested,
             replayed: before.is_repeat_of(&step),
         };

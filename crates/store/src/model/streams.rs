@@ -9,7 +9,7 @@ use super::event::Event;
 use super::world::World;
 use crate::lag::Facts;
 use crate::queue::group_name;
-use crate::read::{EntryView, GroupView, Page, StreamView};
+use crate::read::{EntryView, GroupView, PENDING_HTTP, PENDING_NOBODY, Page, StreamView};
 use crate::txn::Place;
 
 impl World {
@@ -93,13 +93,15 @@ impl World {
         pending.sort_by_key(|event| event.placed);
         let first_hold = |event: &&Event| Some(event.live(queue)?.log.first()?.leased_at);
         let lags = |event: &&Event| event.in_stream && event.is_unread(queue);
-        let is = |views: &[View]| {
-            let stands =
-                |event: &&Event| event.live(queue).is_some_and(|live| views.contains(&live.state.view()));
-            u64::from(self.events.iter().any(|event| stands(&event)))
-        };
-        let others = is(&[View::Leased]) + is(&[View::Ready, View::Retrying]);
         let row = &self.queues[queue];
+        let is_one = |name: &[u8], views: &[View]| {
+            let stands =
+                |event: &Event| event.live(queue).is_some_and(|live| views.contains(&live.state.view()));
+            let is_named = row.consumers.iter().any(|one| one.name == *name);
+            u64::from(self.events.iter().any(stands) && !is_named)
+        };
+        let others =
+            is_one(PENDING_HTTP, &[View::Leased]) + is_one(PENDING_NOBODY, &[View::Ready, View::Retrying]);
         GroupView {
             queue: self.queue_view(queue, now),
             last_delivered: self.queues[queue].last_taken,

@@ -46,7 +46,7 @@ impl World {
                 event.stream == stream && event.placed.is_some_and(|(_, own)| own == place)
             };
             let Some(at) = self.events.iter().position(is_it) else { continue };
-            let went = if let Some(held) = self.events[at].live(queue) {
+            let went = if let Some(held) = self.events[at].live(queue).filter(|live| !live.is_over()) {
                 let is_idle = idle_ms(held, now) >= op.min_idle_ms;
                 self.hand_over(queue, at, (&step(op.redis_count), is_idle), now)
             } else if op.force && self.events[at].in_stream {
@@ -57,6 +57,7 @@ impl World {
             };
             note(&mut done, went, place, just_id);
         }
+        self.wake_for_ends(queue, &done.entries);
         if !done.entries.is_empty() {
             self.consumer_took(queue, number, now);
         }
@@ -92,6 +93,7 @@ impl World {
             }
             note(&mut done, went, place, just_id);
         }
+        self.wake_for_ends(queue, &done.entries);
         if !done.entries.is_empty() {
             self.consumer_took(queue, number, now);
         }
@@ -139,7 +141,8 @@ impl World {
         let Some(before) = self.events[at].live(queue).filter(|live| !live.is_over()) else {
             return Went::Nowhere;
         };
-        if self.events[at].body.is_none() && !matches!(before.state, State::Leased(_)) {
+        let has_none = self.events[at].body.is_none() && !matches!(before.state, State::Leased(_));
+        if has_none || self.lost_its_entry(queue, at) {
             self.forget_contentless(queue, at);
             return Went::Deleted;
         }
@@ -148,6 +151,13 @@ impl World {
         let went = if after.is_held() { Went::Over(self.held_entry(at)) } else { Went::Buried };
         self.keep_as(queue, at, after, now);
         went
+    }
+
+    /// True where a consumer holds what its stream lost, unless the queue protects what it did not read.
+    pub(super) fn lost_its_entry(&self, queue: usize, at: usize) -> bool {
+        let event = &self.events[at];
+        let is_held = event.live(queue).is_some_and(|live| matches!(live.state, State::Held { .. }));
+        is_held && event.only.is_none() && !event.in_stream && !self.queues[queue].settings.protect_unread
     }
 
     /// How a delivery stands that goes over; none where it may not.

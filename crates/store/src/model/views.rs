@@ -17,7 +17,7 @@ impl World {
             Read::Queues { name_prefix, cursor, limit } => {
                 let open = (0..self.queues.len()).filter(|&at| self.queues[at].is_open());
                 let named = open.filter(|&at| self.queues[at].name.starts_with(name_prefix));
-                let found = named.map(|at| (self.queues[at].id.bits(), at)).collect();
+                let found = named.map(|at| (at as u128, at)).collect();
                 let (page, next) = page(found, cursor.as_ref(), *limit)?;
                 Ok(Page::Queues(page.into_iter().map(|at| self.queue_view(at, now)).collect(), next))
             }
@@ -196,7 +196,7 @@ impl Queue {
             fence: delivery.fence,
             max_attempts: policy.max_attempts,
             next_attempt_at: is_to_come.then_some(delivery.due),
-            lease_expires_at: holder.and(delivery.ends_at(&policy)).map(|end| now.wall_of(end)),
+            lease_expires_at: holder.and(delivery.ends_at()).map(|end| now.wall_of(end)),
             consumer: holder.and_then(|past| past.consumer.clone()),
             cancel_requested: delivery.cancel_requested,
             cancel_reason: delivery.cancel_reason.as_ref().map(ToString::to_string),

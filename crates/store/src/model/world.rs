@@ -104,7 +104,10 @@ impl World {
                 left -= self.step_all(queue, &Step::Expire, now, left);
             }
         }
-        self.woken.extend(self.queues.iter().filter(|queue| queue.is_open()).map(|queue| queue.id));
+        // Which of them became due is not looked at closely. Where nothing did, nobody is told to look.
+        if left < rows {
+            self.woken.extend(self.queues.iter().filter(|queue| queue.is_open()).map(|queue| queue.id));
+        }
         left -= self.expire_events(now, left);
         left -= self.forget_dead(now, left);
         left -= self.forget_outcomes(now, left);
@@ -170,8 +173,9 @@ impl World {
     /// Takes `step` (fall due, expire) wherever the rules allow it in a queue, earliest first; how many.
     pub(super) fn step_all(&mut self, queue: usize, step: &Step, now: Now, limit: usize) -> usize {
         let key = |event: &Event, policy: &Policy| {
-            let live = event.live(queue)?;
-            let end = live.ends_at(policy).map(LeaseTime::as_ms);
+            // Nothing but a claim ends what a Redis consumer holds.
+            let live = event.live(queue).filter(|live| live.holder().is_none())?;
+            let end = live.ends_at().map(LeaseTime::as_ms);
             live.apply(step, now, policy).ok().map(|_| end.unwrap_or(live.due.as_ms()))
         };
         let found = self.events.iter().enumerate();

@@ -86,7 +86,7 @@ mod tests {
     fn it_is_idle_since_it_was_last_heard_of() {
         let since = LeaseTime::from_ms(100);
         let lease = State::Leased(Lease { since, until: LeaseTime::from_ms(900) });
-        assert_eq!(idle(State::Held { consumer: ConsumerNo(1), since }, None), 600);
+        assert_eq!(idle(State::Held { consumer: ConsumerNo(1), since, until: None }, None), 600);
         assert_eq!((idle(lease, None), idle(lease, Some(9_800))), (600, 200));
         assert_eq!((idle(lease, Some(20_000)), idle(lease, Some(1_000))), (0, 600), "clocks are set");
         assert_eq!(idle(State::Ready, None), 1_000);

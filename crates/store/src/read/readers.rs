@@ -82,6 +82,23 @@ pub struct ConsumerView {
     pub now: Timestamp,
 }
 
+impl ConsumerView {
+    /// Sorted by name. Who stands under one name is shown as one: a consumer may be called as nobody is.
+    pub(crate) fn by_name(mut views: Vec<Self>) -> Vec<Self> {
+        views.sort_by(|one, other| one.name.cmp(&other.name));
+        views.dedup_by(|next, one| {
+            let is_same = next.name == one.name;
+            if is_same {
+                one.pending += next.pending;
+                one.seen_at = one.seen_at.max(next.seen_at);
+                one.active_at = one.active_at.max(next.active_at);
+            }
+            is_same
+        });
+        views
+    }
+}
+
 /// A stream, with its first and last entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamDetail {

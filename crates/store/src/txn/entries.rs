@@ -42,6 +42,9 @@ pub struct Trim {
 pub struct Trimming {
     /// What stays.
     pub keep: Keep,
+    /// Entries go in groups of so many, from the oldest on, or not at all; the last group is what is left. 1:
+    /// each by itself.
+    pub step: u64,
     /// Most entries dropped by one call; none: no bound.
     pub limit: Option<u64>,
     /// What becomes of queues' dealing with what is dropped.
@@ -51,7 +54,7 @@ pub struct Trimming {
 impl Trimming {
     /// All but what `keep` says; queues keep what they have.
     pub fn to(keep: Keep) -> Self {
-        Self { keep, limit: None, references: References::Keep }
+        Self { keep, step: 1, limit: None, references: References::Keep }
     }
 }
 

@@ -3,6 +3,8 @@
 //! Lives here: doing each, and judging it. Not here: which calls fail (`copies.rs`).
 
 use std::sync::Arc;
+use std::thread::sleep;
+use std::time::Duration;
 
 use naven_api::{EventId, Timestamp};
 use naven_store::conformance::bench::append;
@@ -57,6 +59,7 @@ impl Props {
         }
         let (backup, wall) = (whole(store.backup()), store.bench.wall());
         let (ids, state) = (store.ids.clone(), state(&store.bench, &store.ids));
+        wait_for_spares(&disk);
         drop(store);
         let cut_short = Arc::new(MemDisk::new());
         let on: Arc<dyn Disk> = cut_short.clone();
@@ -96,6 +99,21 @@ impl Props {
         let (bench, _) = try_open(&disk, &self.clock(), Pace::NEVER).map_err(|error| error.to_string())?;
         all_are_there(&bench, &self.ids)
     }
+}
+
+/// Waits until the log has all its spare segments, which it makes beside its work: an engine that opens the folder
+/// then makes none, so that no call of the disk is counted but those of what is done with it.
+fn wait_for_spares(disk: &MemDisk) {
+    let spares = || disk.names().iter().filter(|name| name.ends_with(".spare")).count();
+    // A minute at most, on a machine that is busy with other things.
+    let all_are_there = (0..60_000).any(|_| {
+        let are_there = spares() >= 3;
+        if !are_there {
+            sleep(Duration::from_millis(1));
+        }
+        are_there
+    });
+    assert!(all_are_there, "it makes no more spares: {} are there", spares());
 }
 
 fn new_store() -> NewStore {

@@ -108,7 +108,6 @@ fn every_crash_image_of_a_start_that_writes_the_cold_store_keeps_what_was_answer
 
 /// The test of the test: a disk that lies about syncs must be caught, by a store that does not open
 /// or by one that shows something else.
-#[cfg(feature = "faults")]
 #[test]
 fn a_disk_that_does_not_sync_is_caught() {
     let disk = Arc::new(MemDisk::recorded().without_sync());

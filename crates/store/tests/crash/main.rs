@@ -12,8 +12,11 @@ mod faults;
 #[allow(dead_code, reason = "the backup tests use all of it")]
 mod folder;
 mod full;
+mod held;
+mod held_disk;
 mod images;
 mod position;
+mod replayed;
 mod saving;
 mod script;
 mod sites;

@@ -17,7 +17,7 @@ use crate::{copies, faults};
 const ELSEWHERE: [&str; 1] = ["folder.open"];
 
 /// Names that errors bear which no call of the disk has.
-const NO_CALLS: [&str; 5] = ["cold.reopen", "cold.stale", "sync", "test", "thread.start"];
+const NO_CALLS: [&str; 6] = ["cold.reopen", "cold.stale", "laws", "sync", "test", "thread.start"];
 
 /// Every site that the engine's source names, sorted.
 fn sites_in_the_code() -> BTreeSet<String> {

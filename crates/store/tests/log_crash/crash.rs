@@ -114,7 +114,6 @@ fn every_crash_image_of_a_log_that_gives_segments_back_opens() {
 }
 
 /// The test of the tests: a disk whose syncs do nothing must be found out.
-#[cfg(feature = "faults")]
 #[test]
 fn crash_images_find_out_a_log_whose_syncs_do_nothing() {
     let (mut script, mut log) = Script::new(MemDisk::recorded().without_sync(), 1);

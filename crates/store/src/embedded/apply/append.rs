@@ -4,6 +4,7 @@
 
 use bytes::Bytes;
 use naven_api::limits::PLACES_PER_OP_MAX;
+use naven_core::planted::{Bug, has};
 
 use super::context::Context;
 use super::dealing::Dealing;
@@ -31,7 +32,9 @@ struct Destination {
 impl<T: Tables> Context<'_, T> {
     pub(super) fn append(&mut self, append: &Append) -> Result<OpReply, OpError> {
         let Destination { stream, stream_row, only, sole } = self.destination(append)?;
-        self.place_due(stream, PLACES_PER_OP_MAX as u64);
+        if !has(Bug::DuePlacedLate) {
+            self.place_due(stream, PLACES_PER_OP_MAX as u64);
+        }
         if let Some(first) =
             append.dedupe.as_ref().and_then(|key| self.first_of_key(stream, &stream_row, key))
         {
@@ -95,7 +98,8 @@ impl<T: Tables> Context<'_, T> {
         let arrival = Arrival(head.arrival);
         let mut place = wished.filter(|_| row.due <= self.now.wall);
         // Where more is due than one operation may place, this one waits behind it.
-        if wished.is_none() && row.due <= self.now.wall && !self.has_due(stream) {
+        let is_behind = self.has_due(stream) && !has(Bug::DuePlacedLate);
+        if wished.is_none() && row.due <= self.now.wall && !is_behind {
             place = next_place(head.last, self.now.wall);
         }
         let mut is_passed = false;

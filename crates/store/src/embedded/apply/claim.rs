@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use naven_api::limits::{CLAIM_EXPIRED_MAX, PLACES_PER_OP_MAX};
 use naven_api::{ConsumerId, LeaseSeconds};
+use naven_core::planted::{Bug, has};
 use naven_core::{DeadReason, Delivery, Hold, State, Step};
 
 use super::context::{Context, READABLE, event_id};
@@ -36,6 +37,8 @@ pub(super) enum Origin {
     Lane,
     /// In the stream, above its cursor.
     Stream,
+    /// Among what Redis consumers hold, past its end.
+    Lapsed(Box<Delivery>),
 }
 
 impl<T: Tables> Context<'_, T> {
@@ -60,15 +63,25 @@ impl<T: Tables> Context<'_, T> {
         while claimed.leases.len() < max as usize && expired < CLAIM_EXPIRED_MAX {
             self.pass_aside(no, queue.stream, &mut progress);
             let Some(pick) = self.pick(no, &queue, &progress) else { break };
+            let size = pick.row.body.as_ref().map_or(0, |body| body.bytes.len() as u64);
+            let is_full = bytes + size > max_bytes && !claimed.leases.is_empty();
+            // What does not fit stays with its consumer.
+            if is_full && matches!(pick.from, Origin::Lapsed(_)) {
+                break;
+            }
+            let Some(pick) = self.lapse((no, &queue), pick, &mut progress) else {
+                expired += 1;
+                continue;
+            };
             if let Some(reason) = self.of_no_use(&pick.row) {
                 self.take(no, &queue, &pick, &Step::Bury(reason), &mut progress);
                 expired += 1;
                 continue;
             }
-            bytes += pick.row.body.as_ref().map_or(0, |body| body.bytes.len() as u64);
-            if bytes > max_bytes && !claimed.leases.is_empty() {
+            if is_full {
                 break;
             }
+            bytes += size;
             let taken = self.take(no, &queue, &pick, &step, &mut progress);
             claimed.leases.push(self.grant(no, &queue, (pick.arrival, pick.row), &taken));
         }
@@ -76,7 +89,9 @@ impl<T: Tables> Context<'_, T> {
             self.put_progress(no, &progress);
         }
         if claimed.leases.is_empty() {
-            let ms = if expired < CLAIM_EXPIRED_MAX { self.due_in_ms(no, queue.stream) } else { Some(0) };
+            let soon =
+                || [self.due_in_ms(no, queue.stream), self.lapses_in_ms(no, &progress)].into_iter().flatten();
+            let ms = if expired < CLAIM_EXPIRED_MAX { soon().min() } else { Some(0) };
             claimed.due_in = ms.map(|ms| Duration::from_millis(ms.unsigned_abs()));
         }
         Ok(OpReply::Claimed(claimed))
@@ -90,8 +105,9 @@ impl<T: Tables> Context<'_, T> {
         row.expires_at.filter(|&at| at <= self.now.wall).map(|_| DeadReason::EventExpired)
     }
 
-    /// The smaller by (due, arrival) of the first delivery that is ready again and the first event
-    /// that nobody held yet; the latter come in the order of their places, from stream and lane.
+    /// The smallest by (due, arrival) of the first delivery that is ready again, the first hold of a Redis
+    /// consumer whose end has come, which is due since then, and the first event that nobody held yet; the
+    /// latter come in the order of their places, from stream and lane.
     fn pick(&self, no: QueueNo, queue: &QueueRow, progress: &Progress) -> Option<Pick> {
         let event = |arrival, from| {
             let row = self.pointed_body(queue.stream, arrival);
@@ -100,13 +116,18 @@ impl<T: Tables> Context<'_, T> {
         };
         let fresh =
             self.next_fresh(no, queue.stream, progress).map(|(_, arrival, from)| event(arrival, from));
-        let again = self.first(Table::Again, no.0);
-        match (again, fresh) {
-            (Some(again), Some(fresh)) if (fresh.row.due.as_ms(), fresh.arrival) < again => Some(fresh),
-            (Some((_, arrival)), _) => {
+        let again = self.first(Table::Again, no.0).map(|at| (at, false));
+        let lapsed = self.first_lapsed(no, progress).map(|at| (at, true));
+        match (again.into_iter().chain(lapsed).min(), fresh) {
+            (Some((at, _)), Some(fresh))
+                if (fresh.row.due.as_ms(), fresh.arrival) < at || has(Bug::RetryLosesPlace) =>
+            {
+                Some(fresh)
+            }
+            (Some(((_, arrival), is_lapsed)), _) => {
                 let mut pick = event(arrival, Origin::Stream);
-                let before = self.pointed_delivery(no, pick.placed.n);
-                pick.from = Origin::Again(Box::new(before));
+                let before = Box::new(self.pointed_delivery(no, pick.placed.n));
+                pick.from = if is_lapsed { Origin::Lapsed(before) } else { Origin::Again(before) };
                 Some(pick)
             }
             (None, fresh) => fresh,
@@ -167,12 +188,15 @@ impl<T: Tables> Context<'_, T> {
     ) -> Delivery {
         let n = pick.placed.n;
         let fresh = queue.fresh(&pick.row);
-        let before = if let Origin::Again(before) = &pick.from { Some(&**before) } else { None };
+        let before = match &pick.from {
+            Origin::Again(before) | Origin::Lapsed(before) => Some(&**before),
+            Origin::Lane | Origin::Stream => None,
+        };
         let ready = before.unwrap_or(&fresh);
         let after = ready.apply(step, self.now, &queue.policy(&pick.row));
         let after = after.expect("a ready delivery can be taken");
         match pick.from {
-            Origin::Again(_) => {}
+            Origin::Again(_) | Origin::Lapsed(_) => {}
             Origin::Lane => {
                 self.tables.delete(Table::Lane, &key::counted(no.0, n.0));
                 progress.lane_ready -= 1;
@@ -185,7 +209,9 @@ impl<T: Tables> Context<'_, T> {
                 if progress.entries_read.is_some() {
                     self.note_read(progress, &self.facts(queue.stream), pick.placed.place);
                 }
-                progress.last = progress.last.max(pick.placed.place);
+                if !(has(Bug::CursorGoesBack) && self.is_replay()) {
+                    progress.last = progress.last.max(pick.placed.place);
+                }
             }
         }
         self.save(no, (n, pick.arrival), before, &after, progress);

@@ -60,6 +60,11 @@ impl<'a, T: Tables> Context<'a, T> {
         }
     }
 
+    /// True where a command is applied again, at a start. Only a planted bug may ask: commands do the same.
+    pub(super) fn is_replay(&self) -> bool {
+        self.tokens.is_none()
+    }
+
     /// The open queue that `queue` names.
     pub(super) fn open_queue(&self, queue: &QueueRef) -> Result<(QueueNo, QueueRow), OpError> {
         let (no, row) = self.any_queue(queue)?;
@@ -74,7 +79,7 @@ impl<'a, T: Tables> Context<'a, T> {
             QueueRef::Group { stream, group } => return self.group_on(stream, group),
         };
         let no = QueueNo(number_of(number.ok_or(Refused::QueueNotFound)?));
-        Ok((no, self.queue(no).expect("a named queue has a row")))
+        Ok((no, self.named_queue(no)))
     }
 
     /// The open queue that is called `group` among those of `stream`.
@@ -82,7 +87,7 @@ impl<'a, T: Tables> Context<'a, T> {
         let (on, _) = self.open_stream(&StreamRef(stream.clone()))?;
         let named = |name: &str| {
             let no = QueueNo(number_of(self.tables.get(Table::Name, &key::queue_name(name))?));
-            let row = self.queue(no).expect("a named queue has a row");
+            let row = self.named_queue(no);
             (row.stream == on).then_some((no, row))
         };
         let found = named(&group_queue_name(stream, group));
@@ -129,6 +134,11 @@ impl<'a, T: Tables> Context<'a, T> {
         Some(QueueRow::decode(bytes).expect(READABLE))
     }
 
+    /// The row of a queue that another row leads to.
+    pub(super) fn named_queue(&self, no: QueueNo) -> QueueRow {
+        self.queue(no).unwrap_or_else(|| self.tables.miss(Table::Queue, &key::number(no.0)))
+    }
+
     pub(super) fn put_queue(&mut self, no: QueueNo, row: &QueueRow) {
         self.tables.put(Table::Queue, &key::number(no.0), row.encode());
     }
@@ -150,7 +160,9 @@ impl<'a, T: Tables> Context<'a, T> {
     }
 
     pub(super) fn stream(&self, no: StreamNo) -> StreamRow {
-        let bytes = self.tables.get(Table::Stream, &key::number(no.0)).expect("a numbered stream has a row");
+        let key = key::number(no.0);
+        let bytes =
+            self.tables.get(Table::Stream, &key).unwrap_or_else(|| self.tables.miss(Table::Stream, &key));
         StreamRow::decode(bytes).expect(READABLE)
     }
 

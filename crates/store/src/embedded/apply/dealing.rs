@@ -10,6 +10,7 @@
 use std::ops::ControlFlow;
 
 use bytes::Bytes;
+use naven_core::planted::{Bug, has};
 use naven_core::{Delivery, State};
 
 use super::context::{Context, READABLE};
@@ -106,7 +107,10 @@ impl<T: Tables> Context<'_, T> {
 
     /// True where the queue's delivery keeps an event's content.
     fn pins(&self, no: QueueNo, n: EntryNo, by_holds: bool) -> bool {
-        let is_held = |delivery: &Delivery| matches!(delivery.state, State::Held { .. });
+        let is_held = |delivery: &Delivery| {
+            matches!(delivery.state, State::Held { .. })
+                || (has(Bug::TrimTakesLeased) && matches!(delivery.state, State::Leased(_)))
+        };
         let Some(bytes) = self.tables.get(Table::Delivery, &key::counted(no.0, n.0)) else { return false };
         by_holds || !is_held(&delivery::decode(bytes).expect(READABLE).1)
     }
@@ -160,7 +164,9 @@ impl<T: Tables> Context<'_, T> {
             take_one(progress, before);
         }
         *progress.counts.of_mut(after.state.view()) += 1;
-        progress.fence = progress.fence.max(after.fence);
+        if !(has(Bug::FenceNotKept) && self.is_replay()) {
+            progress.fence = progress.fence.max(after.fence);
+        }
         let (key, bytes) = (key::counted(queue.0, n.0), delivery::encode(arrival, after));
         if matches!(after.state, State::Done | State::Cancelled) {
             if before.is_some() {
@@ -204,7 +210,9 @@ fn index_key(queue: QueueNo, arrival: Arrival, delivery: &Delivery) -> Option<(T
         State::Leased(lease) => Some((Table::Ends, key::at_lease(queue.0, lease.until, arrival))),
         State::Dead(_) => Some((Table::Dead, key::at_wall(queue.0, over, arrival))),
         State::Done | State::Cancelled => Some((Table::Over, key::at_wall(queue.0, over, arrival))),
-        // It is found by its holder (`consumer.rs`).
-        State::Held { .. } => None,
+        // It is found by its holder (`consumer.rs`) too.
+        State::Held { until, .. } => {
+            until.map(|until| (Table::HoldEnds, key::at_lease(queue.0, until, arrival)))
+        }
     }
 }

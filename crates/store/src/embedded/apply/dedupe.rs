@@ -91,7 +91,8 @@ impl<T: Tables> Context<'_, T> {
     }
 
     fn forget_key(&mut self, until: &[u8]) {
-        let key = self.tables.get(Table::DedupeUntil, until).expect("an indexed key has a row");
+        let missing = || self.tables.miss(Table::DedupeUntil, until);
+        let key = self.tables.get(Table::DedupeUntil, until).unwrap_or_else(missing);
         self.tables.delete(Table::Dedupe, &key);
         self.tables.delete(Table::DedupeUntil, until);
     }

@@ -49,10 +49,12 @@ impl<T: Tables> Context<'_, T> {
             });
             let views = self.consumer_views(no, &row).into_iter();
             let consumers = views.map(|view| {
-                let mut pending: Vec<PendingView> = match self.consumer_named(no, &view.name) {
-                    Some(number) => self.held_views((no, &row), number, most, &mut left),
-                    None => others.iter().filter(|one| one.consumer == view.name).cloned().collect(),
-                };
+                let held = self
+                    .consumer_named(no, &view.name)
+                    .map_or_else(Vec::new, |number| self.held_views((no, &row), number, most, &mut left));
+                let also = others.iter().filter(|one| one.consumer == view.name).cloned();
+                let mut pending: Vec<PendingView> = held.into_iter().chain(also).collect();
+                pending.sort_by_key(|one| one.place);
                 pending.truncate(most);
                 FullConsumer { view, pending }
             });
@@ -139,8 +141,7 @@ impl<T: Tables> Context<'_, T> {
             });
             ControlFlow::Continue(())
         });
-        views.sort_by(|one, other| one.name.cmp(&other.name));
-        views
+        ConsumerView::by_name(views)
     }
 
     /// The latest instant of a table of a queue.

@@ -70,6 +70,7 @@ impl Play {
         let settings = QueueSettings {
             max_attempts: Some(2),
             protect_unread: self.below(2) == 0,
+            redis_lease: (self.below(2) == 0).then(|| 2.try_into().expect("a lease within its bounds")),
             keep_done_payload: self.below(3) == 0,
             ..QueueSettings::default()
         };
@@ -157,7 +158,7 @@ impl Play {
                 let keep = Keep::Newest(self.below(3));
                 let references =
                     [References::Keep, References::Drop, References::Acked][self.below(3) as usize];
-                let how = Trimming { references, ..Trimming::to(keep) };
+                let how = Trimming { references, step: 1 + self.below(2), ..Trimming::to(keep) };
                 Command::Trim(Trim { stream: self.stream(), how })
             }
             19 => Command::Reset { queue: self.queue(), from: self.from() },

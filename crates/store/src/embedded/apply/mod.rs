@@ -22,6 +22,7 @@ mod group;
 mod group_reads;
 mod holders;
 mod keys;
+mod lapse;
 mod leave;
 #[cfg(test)]
 mod leftovers;
@@ -54,4 +55,5 @@ mod unproven;
 mod view;
 
 pub(crate) use context::Context;
+pub(crate) use lapse::has_ends;
 pub(crate) use run::{apply, apply_telling};

@@ -81,7 +81,7 @@ impl<T: Tables> Context<'_, T> {
 /// True where a row under this instant is due: leases by their clock, all else by the wall's.
 pub(super) fn has_come(table: Table, instant: i64, now: Now) -> bool {
     match table {
-        Table::Ends => LeaseTime::from_ms(instant) <= now.lease,
+        Table::Ends | Table::HoldEnds => LeaseTime::from_ms(instant) <= now.lease,
         _ => instant <= now.wall.as_ms(),
     }
 }

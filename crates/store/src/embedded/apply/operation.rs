@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 
 use bytes::Bytes;
 use naven_api::OperationId;
+use naven_api::id::uuid_v7_bits_above;
 use naven_api::limits::{OPERATION_CHUNK_ROWS, OPERATION_SECONDS, OPERATIONS_KEPT_MAX};
 use naven_core::Step;
 
@@ -30,7 +31,7 @@ impl<T: Tables> Context<'_, T> {
     /// Begins an operation. It means what is dead at this point of the order, and nothing that dies later.
     pub(super) fn start_operation(
         &mut self,
-        id: OperationId,
+        drawn: OperationId,
         queue: &QueueRef,
         bulk: &Bulk,
     ) -> Result<OpReply, OpError> {
@@ -41,6 +42,7 @@ impl<T: Tables> Context<'_, T> {
             return Err(Refused::OperationRunning.into());
         }
         let number = self.begun(no) + 1;
+        let id = self.above_all(drawn);
         let view = OperationView {
             id,
             kind,
@@ -72,6 +74,16 @@ impl<T: Tables> Context<'_, T> {
         self.tables.put(Table::Running, &operation::running(no, kind), Bytes::copy_from_slice(&id));
         self.tables.put(Table::Operation, &id, row.encode());
         Ok(OpReply::Operation(Box::new(view)))
+    }
+
+    /// An id by which this operation is the newest, whatever the clock has done since the last one.
+    fn above_all(&self, drawn: OperationId) -> OperationId {
+        let mut last = 0;
+        self.tables.scan(Table::Operation, &[], &[0xff; 17], Order::Falling, &mut |key, _| {
+            last = u128::from_be_bytes(key.try_into().expect(READABLE));
+            ControlFlow::Break(())
+        });
+        OperationId::from_bits(uuid_v7_bits_above(last, drawn.bits()))
     }
 
     /// What is to be done, with a target that is found whatever it is called later. To move something into its own

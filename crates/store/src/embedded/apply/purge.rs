@@ -41,7 +41,7 @@ impl<T: Tables> Context<'_, T> {
 
     /// Removes at most `most` rows of a closed queue. Answers how many, and whether that was all.
     fn purge_queue(&mut self, no: QueueNo, most: u64) -> (u64, bool) {
-        let queue = self.queue(no).expect("a closing queue has a row");
+        let queue = self.named_queue(no);
         let closed = queue.closed.expect("a closing queue is closed");
         let mut gone = self.purge_dealings(no, &queue, most);
         gone += self.purge_unread(no, &queue, closed, most - gone);
@@ -134,7 +134,8 @@ impl<T: Tables> Context<'_, T> {
             && let Some((arrival, _)) = self.next_row(Table::Body, no.0, 0)
         {
             let arrival = Arrival(arrival.0);
-            let row = self.body(no, arrival).expect("a scanned event has a row");
+            let missing = || self.tables.miss(Table::Body, &key::counted(no.0, arrival.0));
+            let row = self.body(no, arrival).unwrap_or_else(missing);
             match row.placed {
                 Some(placed) => self.tables.delete(Table::Entry, &key::counted(no.0, placed.n.0)),
                 None => self.tables.delete(Table::Waiting, &key::at_wall(no.0, row.due, arrival)),

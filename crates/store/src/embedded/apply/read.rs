@@ -4,7 +4,7 @@
 
 use std::ops::ControlFlow;
 
-use super::context::{Context, number_of};
+use super::context::{Context, READABLE};
 use super::dealing::Dealing;
 use crate::embedded::rows::body::BodyRow;
 use crate::embedded::rows::key::{self, Arrival, QueueNo};
@@ -85,22 +85,24 @@ impl<T: Tables> Context<'_, T> {
     }
 
     fn queues(&self, prefix: &str, cursor: Option<&Cursor>, limit: u32) -> Result<Page, OpError> {
-        if cursor.is_some_and(|cursor| cursor.0.len() != 16) {
+        if cursor.is_some_and(|cursor| cursor.0.len() != 4) {
             return Err(Refused::BadCursor.into());
         }
-        // Ids rise with creation, and so do their keys: the newest comes first.
-        let to = cursor.map_or(&[0xff; 17][..], |cursor| cursor.0.as_slice());
+        // Numbers rise with creation; ids do not within one millisecond, nor where the clock steps back.
+        let to = cursor.map_or(&[0xff; 5][..], |cursor| cursor.0.as_slice());
         let (mut items, mut last, mut more, mut scans) = (Vec::<QueueView>::new(), Vec::new(), false, 0);
-        self.tables.scan(Table::QueueId, &[], to, Order::Falling, &mut |key, value| {
+        self.tables.scan(Table::Queue, &[], to, Order::Falling, &mut |key, value| {
             more = items.len() >= limit as usize || scans >= SCANS_MAX;
             if more {
                 return ControlFlow::Break(());
             }
             scans += 1;
             last = key.to_vec();
-            let no = QueueNo(number_of(value.clone()));
-            let open = self.queue(no).filter(|row| row.closed.is_none() && row.name.starts_with(prefix));
-            items.extend(open.map(|row| self.queue_view(no, &row)));
+            let no = QueueNo(u32::from_be_bytes(key.try_into().expect(READABLE)));
+            let row = QueueRow::decode(value.clone()).expect(READABLE);
+            if row.closed.is_none() && row.name.starts_with(prefix) {
+                items.push(self.queue_view(no, &row));
+            }
             ControlFlow::Continue(())
         });
         Ok(Page::Queues(items, more.then_some(Cursor(last))))

@@ -76,7 +76,10 @@ impl<T: Tables> Context<'_, T> {
         let mut progress = self.progress(no);
         for n in held {
             let before = self.pointed_delivery(no, n);
-            let (arrival, row) = self.pointed_event(no, queue, n);
+            let (arrival, mut row) = self.pointed_event(no, queue, n);
+            if self.lost_its_entry(queue, &row, &before) {
+                row.body = None;
+            }
             if reading.is_full_with(&row) {
                 break;
             }
@@ -88,7 +91,15 @@ impl<T: Tables> Context<'_, T> {
             }
             reading.take(self.held_entry(queue, arrival, row, true));
         }
+        self.hint_ends(queue, &reading.entries);
         QueueRead { queue: queue.id, entries: reading.entries, due_in: None }
+    }
+
+    /// Where holds that end began or were renewed, whoever waits to claim learns how long to sleep.
+    pub(super) fn hint_ends(&mut self, queue: &QueueRow, held: &[HeldEntry]) {
+        if queue.settings.redis_lease.is_some() && !held.is_empty() {
+            self.hint(queue.id);
+        }
     }
 
     /// What the queue has not handed out, and before that what was idle with others, where that is asked for.
@@ -116,6 +127,7 @@ impl<T: Tables> Context<'_, T> {
         if progress != self.progress(no) {
             self.put_progress(no, &progress);
         }
+        self.hint_ends(queue, &reading.entries);
         let mut due_in = None;
         if reading.entries.is_empty() {
             let soon =

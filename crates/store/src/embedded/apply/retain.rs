@@ -7,6 +7,7 @@ use bytes::Bytes;
 use naven_api::Timestamp;
 use naven_api::limits::OUTCOME_SECONDS_MIN;
 use naven_core::Delivery;
+use naven_core::planted::{Bug, has};
 
 use super::context::Context;
 use crate::embedded::rows::delivery;
@@ -22,6 +23,9 @@ impl<T: Tables> Context<'_, T> {
 
     /// Forgets outcomes that were kept long enough.
     pub(super) fn tend_outcomes(&mut self, most: u64) -> u64 {
+        if has(Bug::TombstoneEarly) {
+            return self.forget_old(Table::Over, most, (0, |_| 0), Self::forget_over);
+        }
         let least_ms = i64::from(OUTCOME_SECONDS_MIN) * 1_000;
         self.forget_old(Table::Over, most, (least_ms, QueueRow::remember_ms), Self::forget_over)
     }

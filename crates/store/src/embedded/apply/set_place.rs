@@ -20,7 +20,7 @@ const MARK: &[u8] = &[1];
 
 impl<T: Tables> Context<'_, T> {
     /// The queue goes on behind `start`. What is pending stays so, in its round and with its proof; what is
-    /// done behind it is handed out again, in a new round of the queue. What was dealt with before it was
+    /// done or dead behind it is handed out again, in a new round of the queue. What was dealt with before it was
     /// ever handed out, and lies behind the first entry that was not, stays as it is.
     ///
     /// It visits every delivery and outcome that comes to lie above the cursor.
@@ -61,8 +61,14 @@ impl<T: Tables> Context<'_, T> {
         (first, last): (u64, u64),
         progress: &mut Progress,
     ) {
-        for (n, _) in self.rows_from(Table::Delivery, no, first) {
-            if n.0 <= last && self.has(Table::Entry, queue.stream.0, n) {
+        for (n, bytes) in self.rows_from(Table::Delivery, no, first) {
+            if n.0 > last || !self.has(Table::Entry, queue.stream.0, n) {
+                continue;
+            }
+            let (arrival, before) = delivery::decode(bytes).expect(READABLE);
+            if before.is_over() {
+                self.forget(no, (n, arrival), &before, progress);
+            } else {
                 self.put_ahead(no, n, progress);
             }
         }
@@ -90,6 +96,13 @@ impl<T: Tables> Context<'_, T> {
     pub(super) fn put_ahead(&mut self, no: QueueNo, n: EntryNo, progress: &mut Progress) {
         self.tables.put(Table::Aside, &key::counted(no.0, n.0), Bytes::from_static(MARK));
         progress.aside += 1;
+    }
+
+    /// Takes that mark away: what was dealt with once is passed, whatever becomes of it now.
+    pub(super) fn pass_over(&mut self, no: QueueNo, n: EntryNo) {
+        if self.is_ahead(no, n) {
+            self.tables.put(Table::Aside, &key::counted(no.0, n.0), Bytes::new());
+        }
     }
 
     /// An entry that was aside is unread again. Its delivery is forgotten by the caller, who begins a new round

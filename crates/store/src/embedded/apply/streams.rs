@@ -16,7 +16,9 @@ use crate::embedded::rows::stream::{EntryRow, StreamRow};
 use crate::embedded::tables::{Order, Table, Tables};
 use crate::lag::Facts;
 use crate::queue::group_name;
-use crate::read::{Counts, Cursor, EntryView, GroupView, Page, SCANS_MAX, StreamView};
+use crate::read::{
+    Counts, Cursor, EntryView, GroupView, PENDING_HTTP, PENDING_NOBODY, Page, SCANS_MAX, StreamView,
+};
 use crate::reply::{OpError, Refused};
 use crate::txn::Place;
 
@@ -145,7 +147,7 @@ impl<T: Tables> Context<'_, T> {
                 oldest_pending: self.oldest_pending(no),
                 trimmed_unread: progress.trimmed_unread,
                 name: group_name(&row.name),
-                consumers: self.count_consumers(no) + others(&progress.counts),
+                consumers: self.count_consumers(no) + self.count_others(no, &progress.counts),
                 entries_read: progress.entries_read,
                 entries_lag: facts.lag(progress.entries_read, progress.last),
             })
@@ -169,10 +171,14 @@ impl<T: Tables> Context<'_, T> {
         }
         oldest
     }
-}
 
-/// Who has pending deliveries beside consumers: leases of the HTTP door, and nobody.
-fn others(counts: &Counts) -> u64 {
-    let has = |views: &[View]| u64::from(views.iter().any(|view| counts.of(*view) > 0));
-    has(&[View::Leased]) + has(&[View::Ready, View::Retrying])
+    /// Who has pending deliveries beside consumers: leases of the HTTP door, and nobody, where no consumer is
+    /// called the same.
+    fn count_others(&self, no: QueueNo, counts: &Counts) -> u64 {
+        let is_one = |name: &[u8], views: &[View]| {
+            let has_any = views.iter().any(|view| counts.of(*view) > 0);
+            u64::from(has_any && self.consumer_named(no, name).is_none())
+        };
+        is_one(PENDING_HTTP, &[View::Leased]) + is_one(PENDING_NOBODY, &[View::Ready, View::Retrying])
+    }
 }

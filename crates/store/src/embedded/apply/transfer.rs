@@ -52,23 +52,24 @@ impl<T: Tables> Context<'_, T> {
         for &place in &op.places {
             let Some(n) = self.pending_number(no, queue.stream, place) else { continue };
             match self.delivery(no, n) {
-                Some((arrival, held)) => {
+                Some((arrival, held)) if !held.is_over() => {
                     let is_idle = idle_ms(&held, self.now) >= op.min_idle_ms;
                     let step = step(op.redis_count);
                     let went =
                         self.hand_over((no, &queue), (n, arrival), &held, (&step, is_idle), &mut progress);
                     done.note(went, place, op.just_id);
                 }
-                None if op.force => {
+                _ if op.force => {
                     // As Redis has it: a delivery that is made counts one, and going over one more.
                     let count = op.redis_count.unwrap_or(if op.just_id { 1 } else { 2 });
                     let made = self.make_pending((no, &queue), n, &step(Some(count)), &mut progress);
                     done.entries.extend(made.map(|entry| entry.without(op.just_id)));
                 }
-                None => {}
+                _ => {}
             }
         }
         self.put_progress(no, &progress);
+        self.hint_ends(&queue, &done.entries);
         if !done.entries.is_empty() {
             self.consumer_took(no, number);
         }
@@ -102,6 +103,7 @@ impl<T: Tables> Context<'_, T> {
             done.note(went, place, op.just_id);
         }
         self.put_progress(no, &progress);
+        self.hint_ends(&queue, &done.entries);
         if !done.entries.is_empty() {
             self.consumer_took(no, number);
         }
@@ -173,7 +175,8 @@ impl<T: Tables> Context<'_, T> {
             return Went::Nowhere;
         }
         let row = self.pointed_body(queue.stream, arrival);
-        if row.body.is_none() && !row.damaged && !matches!(before.state, State::Leased(_)) {
+        let has_none = row.body.is_none() && !row.damaged && !matches!(before.state, State::Leased(_));
+        if has_none || self.lost_its_entry(queue, &row, before) {
             self.forget_contentless((no, queue), (n, arrival), &row, before, progress);
             return Went::Deleted;
         }
@@ -181,6 +184,15 @@ impl<T: Tables> Context<'_, T> {
         let Some(after) = after else { return Went::Nowhere };
         self.keep((no, queue), (n, arrival), &row, (before, &after), progress);
         if after.is_held() { Went::Over(self.held_entry(queue, arrival, row, true)) } else { Went::Buried }
+    }
+
+    /// True where a consumer holds what its stream lost: whatever else still needs the content, this hold does
+    /// not, and its consumer finds the entry deleted. A queue that protects what it did not read keeps it.
+    pub(super) fn lost_its_entry(&self, queue: &QueueRow, row: &BodyRow, before: &Delivery) -> bool {
+        let Some(placed) = row.placed.filter(|_| row.only.is_none()) else { return false };
+        matches!(before.state, State::Held { .. })
+            && !queue.settings.protect_unread
+            && !self.has(Table::Entry, queue.stream.0, placed.n)
     }
 
     /// How a delivery stands that goes over; none where it may not. What is of no use is given up instead.
@@ -200,8 +212,8 @@ impl<T: Tables> Context<'_, T> {
         }
     }
 
-    /// An entry of the stream that nobody has becomes pending, though it was not handed out, or was done with
-    /// in a round that is over.
+    /// An entry of the stream that nobody has becomes pending, though it was not handed out, or was done with or
+    /// given up in a round that is over then.
     fn make_pending(
         &mut self,
         (no, queue): (QueueNo, &QueueRow),
@@ -215,24 +227,40 @@ impl<T: Tables> Context<'_, T> {
             return None;
         }
         let is_unread = n.0 > progress.cursor && !self.has(Table::Aside, no.0, n);
-        let fresh = match self.outcome(no, n) {
-            _ if is_unread => queue.fresh(&row),
-            Some((_, over)) => {
-                self.forget_outcome(no, (n, entry.arrival), &over, progress);
-                let round = over.round.saturating_add(1);
-                Delivery { round, fence: progress.fence, ..queue.fresh(&row) }
-            }
-            // Nobody knows any more which fences it had.
-            None => Delivery { fence: progress.fence, ..queue.fresh(&row) },
+        let fresh = if is_unread {
+            queue.fresh(&row)
+        } else {
+            let round = self.forget_ended(no, (n, entry.arrival), progress);
+            let round = round.map_or(queue.round, |round| round.saturating_add(1));
+            // Nobody may know any more which fences it had.
+            Delivery { round, fence: progress.fence, ..queue.fresh(&row) }
         };
         let held = fresh.apply(step, self.now, &queue.policy(&row)).ok()?;
         if is_unread {
             self.put_ahead(no, n, progress);
             progress.read += 1;
+        } else {
+            self.pass_over(no, n);
         }
         self.save(no, (n, entry.arrival), None, &held, progress);
         self.tell(queue, (entry.arrival, &row), None, &held);
         Some(self.held_entry(queue, entry.arrival, row, true))
+    }
+
+    /// What is known of an event that was finished or given up is forgotten. Answers in which round that was.
+    fn forget_ended(
+        &mut self,
+        no: QueueNo,
+        (n, arrival): (EntryNo, Arrival),
+        progress: &mut Progress,
+    ) -> Option<u32> {
+        if let Some((_, dead)) = self.delivery(no, n) {
+            self.forget(no, (n, arrival), &dead, progress);
+            return Some(dead.round);
+        }
+        let (_, over) = self.outcome(no, n)?;
+        self.forget_outcome(no, (n, arrival), &over, progress);
+        Some(over.round)
     }
 
     /// An instant that is ahead, or before 1970, is now.

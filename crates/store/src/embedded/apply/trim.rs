@@ -35,21 +35,45 @@ impl<T: Tables> Context<'_, T> {
     pub(super) fn trim_stream(&mut self, stream: StreamNo, how: Trimming) -> u64 {
         let mut leaving = self.leaving(stream);
         let (mut from, mut kept) = (0, 0);
-        while leaving.gone < how.limit.unwrap_or(u64::MAX)
-            && kept < SCANS_MAX
-            && let Some((n, entry)) = self.next_entry(stream, from)
-        {
+        while kept < SCANS_MAX as u64 {
+            let size = how.step.max(1).min(leaving.head.length.saturating_sub(kept));
             let goes = match how.keep {
-                Keep::Newest(newest) => leaving.head.length > newest,
-                Keep::From(place) => entry.place < place,
+                Keep::Newest(newest) => size > 0 && leaving.head.length - size >= newest,
+                Keep::From(place) => size > 0 && self.are_before(stream, (from, size), place),
             };
-            if !goes {
+            if !goes || leaving.gone.saturating_add(size) > how.limit.unwrap_or(u64::MAX) {
                 break;
             }
-            kept += usize::from(!self.let_leave(stream, (n, &entry), how.references, &mut leaving));
-            from = n.0 + 1;
+            for _ in 0..size {
+                // A mended store may hold fewer entries than its length says.
+                let Some((n, entry)) = self.next_entry(stream, from) else {
+                    return self.left(stream, leaving);
+                };
+                kept += u64::from(!self.let_leave(stream, (n, &entry), how.references, &mut leaving));
+                from = n.0 + 1;
+            }
         }
         self.left(stream, leaving)
+    }
+
+    /// True where so many entries from a number on are all before a place; there are so many.
+    fn are_before(&self, stream: StreamNo, (from, size): (u64, u64), place: Place) -> bool {
+        let mut from = from;
+        let is_before = |at: u64| {
+            let entry = self.next_entry(stream, at).filter(|(_, entry)| entry.place < place);
+            entry.map(|(n, _)| n.0 + 1)
+        };
+        // Numbers rise by at least one, so that this one is none behind the last; it mostly tells at once.
+        let Some((first, _)) = self.next_entry(stream, from) else { return false };
+        if is_before(first.0 + (size - 1)).is_none() {
+            return false;
+        }
+        (0..size).all(|_| {
+            is_before(from).is_some_and(|next| {
+                from = next;
+                true
+            })
+        })
     }
 
     /// Drops single entries of a stream, those that are there.
@@ -186,7 +210,7 @@ impl<T: Tables> Context<'_, T> {
             }
         }
         self.tables.delete(Table::Entry, &key::counted(stream.0, n.0));
-        leaving.head.length -= 1;
+        leaving.head.length = leaving.head.length.saturating_sub(1);
         leaving.head.version += 1;
         leaving.gone += 1;
     }

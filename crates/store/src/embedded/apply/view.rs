@@ -102,10 +102,6 @@ impl<T: Tables> Context<'_, T> {
             View::Ready if waits && row.due > self.now.wall => View::Scheduled,
             other => other,
         };
-        let leased = match delivery.state {
-            State::Leased(lease) => Some(self.now.wall_of(lease.until)),
-            _ => None,
-        };
         DeliveryView {
             queue: queue.name.clone(),
             queue_id: queue.id,
@@ -116,7 +112,7 @@ impl<T: Tables> Context<'_, T> {
             max_attempts: row.max_attempts.or(queue.settings.max_attempts),
             next_attempt_at: matches!(state, View::Scheduled | View::Ready | View::Retrying)
                 .then_some(delivery.due),
-            lease_expires_at: leased,
+            lease_expires_at: delivery.ends_at().map(|end| self.now.wall_of(end)),
             consumer: delivery
                 .log
                 .last()

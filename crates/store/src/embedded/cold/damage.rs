@@ -8,7 +8,7 @@
 
 use std::cell::Cell;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
 use std::sync::Once;
 
 use super::COLD_FILE;
@@ -45,6 +45,14 @@ pub(crate) fn guarded<T, E: From<StorageError>>(work: impl FnOnce() -> Result<T,
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
         Err(StorageError::damage(COLD_FILE, 0, format!("its pages do not fit together: {text}")).into())
     })
+}
+
+/// Leaves what redb is doing, as its own panics do: damage, for which `why` is said. Does nothing where
+/// nobody would catch it.
+pub(super) fn leave(why: &str) {
+    if GUARDED.get() > 0 {
+        resume_unwind(Box::new(why.to_owned()));
+    }
 }
 
 /// One of redb's errors as ours.

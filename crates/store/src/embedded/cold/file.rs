@@ -8,6 +8,7 @@ use std::io;
 
 use redb::StorageBackend;
 
+use super::damage::leave;
 use crate::embedded::disk::{DiskError, DiskFile, DiskResult, Site};
 
 /// The cold store's file.
@@ -31,7 +32,13 @@ impl StorageBackend for ColdFile {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        passed(self.0.read_at(Site("cold.read"), offset, out))
+        let read = self.0.read_at(Site("cold.read"), offset, out);
+        if read.as_ref().is_err_and(|error| error.source.kind() == io::ErrorKind::UnexpectedEof) {
+            // The disk is well: what led here was changed, or the file was cut. redb answers nothing more
+            // after a read that failed, so that one wrong number would cost every other page.
+            leave("a page lies beyond the end of the file");
+        }
+        passed(read)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
@@ -55,4 +62,23 @@ fn passed<T>(result: DiskResult<T>) -> io::Result<T> {
 /// Our own error that redb passed on, if it is one.
 pub(super) fn own(error: io::Error) -> Result<DiskError, io::Error> {
     error.downcast::<DiskError>()
+}
+
+#[cfg(all(test, feature = "conformance"))]
+mod tests {
+    use super::*;
+    use crate::embedded::cold::{COLD_FILE, guarded};
+    use crate::embedded::disk::{Disk, MemDisk};
+    use crate::embedded::storage_error::StorageError;
+
+    #[test]
+    fn a_read_beyond_the_end_is_damage_where_redb_would_take_it_for_a_failure() {
+        let disk = MemDisk::new();
+        disk.plant(COLD_FILE, &[7; 10]);
+        let file = ColdFile::new(disk.open(Site("test"), COLD_FILE).expect("it is there"));
+        let read = |offset| guarded(|| file.read(offset, &mut [0; 4]).map_err(|_| StorageError::Closed));
+        assert!(read(6).is_ok());
+        let failed = read(7).expect_err("it ends before").to_string();
+        assert!(failed.contains("a page lies beyond the end of the file"), "{failed}");
+    }
 }

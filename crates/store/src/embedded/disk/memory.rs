@@ -60,7 +60,6 @@ impl MemDisk {
     }
 
     /// The same disk lying about syncs: they answer that all is well and make nothing durable.
-    #[cfg(feature = "faults")]
     #[must_use]
     pub fn without_sync(self) -> Self {
         self.state().syncs = false;
@@ -85,6 +84,12 @@ impl MemDisk {
     /// Limits all files together to so many bytes.
     pub fn set_capacity(&self, bytes: u64) {
         self.state().capacity = bytes;
+    }
+
+    /// Leaves so many bytes of it free. No planned fault meets this.
+    pub fn leave_free(&self, bytes: u64) {
+        let mut state = self.state();
+        state.capacity = state.used().saturating_add(bytes);
     }
 
     /// How many operations were recorded.

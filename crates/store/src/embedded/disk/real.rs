@@ -26,7 +26,6 @@ const ZEROS: usize = 1 << 20;
 #[derive(Debug)]
 pub struct RealDisk {
     root: PathBuf,
-    syncs: bool,
     /// Files are opened for reading only.
     is_read_only: bool,
 }
@@ -70,14 +69,7 @@ impl RealDisk {
         if mode & OTHERS_WRITE != 0 {
             return Err(StorageError::OpenToOthers { folder: root.display().to_string(), mode });
         }
-        Ok(Self { root: root.to_owned(), syncs: true, is_read_only })
-    }
-
-    /// The same folder with every sync left out: what answers then promise is not kept.
-    #[cfg(feature = "faults")]
-    #[must_use]
-    pub fn without_sync(self) -> Self {
-        Self { syncs: false, ..self }
+        Ok(Self { root: root.to_owned(), is_read_only })
     }
 
     /// The folder's own name has to outlive a power cut too.
@@ -125,7 +117,7 @@ impl Disk for RealDisk {
         let made =
             OpenOptions::new().read(true).write(true).create_new(true).mode(FILE_MODE).open(self.path(name));
         let file = made.map_err(|source| DiskError { site, file: name.to_owned(), source })?;
-        let file = RealFile { file, name: name.to_owned(), syncs: self.syncs };
+        let file = RealFile { file, name: name.to_owned() };
         if let Err(error) = Self::fill_with_zeros(&file, site, len) {
             // Half a file holds on to room that others need; that it cannot be removed changes nothing.
             let _ = fs::remove_file(self.path(name));
@@ -137,7 +129,7 @@ impl Disk for RealDisk {
     fn open(&self, site: Site, name: &str) -> DiskResult<Box<dyn DiskFile>> {
         let opened = OpenOptions::new().read(true).write(!self.is_read_only).open(self.path(name));
         let file = opened.map_err(|source| DiskError { site, file: name.to_owned(), source })?;
-        Ok(Box::new(RealFile { file, name: name.to_owned(), syncs: self.syncs }))
+        Ok(Box::new(RealFile { file, name: name.to_owned() }))
     }
 
     fn rename(&self, site: Site, from: &str, to: &str) -> DiskResult<()> {
@@ -153,9 +145,6 @@ impl Disk for RealDisk {
     }
 
     fn sync_dir(&self, site: Site, folder: &str) -> DiskResult<()> {
-        if !self.syncs {
-            return Ok(());
-        }
         let synced = File::open(self.path(folder)).and_then(|folder| folder.sync_all());
         synced.map_err(|source| DiskError { site, file: format!("{folder}/"), source })
     }
@@ -200,7 +189,6 @@ impl DiskLock for RealLock {}
 struct RealFile {
     file: File,
     name: String,
-    syncs: bool,
 }
 
 impl RealFile {
@@ -224,7 +212,7 @@ impl DiskFile for RealFile {
 
     fn sync(&self, site: Site) -> DiskResult<()> {
         // fdatasync: it also writes the length where that changed, which is all that a reader needs.
-        if self.syncs { self.file.sync_data().map_err(self.failed(site)) } else { Ok(()) }
+        self.file.sync_data().map_err(self.failed(site))
     }
 
     fn set_len(&self, site: Site, len: u64) -> DiskResult<()> {

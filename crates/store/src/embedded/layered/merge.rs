@@ -15,9 +15,10 @@ use crate::embedded::window::Window;
 /// Bytes of the number that begins most keys.
 pub(super) const OWNER_BYTES: usize = 4;
 
-/// The number that begins a key, if it is long enough to have one and something behind it.
+/// The number that begins a key, if it is long enough to have one. There may be nothing behind it: a consumer's
+/// name can be empty.
 pub(super) fn owner_of(key: &[u8]) -> Option<[u8; OWNER_BYTES]> {
-    if key.len() > OWNER_BYTES { key.first_chunk().copied() } else { None }
+    key.first_chunk().copied()
 }
 
 /// Keys that are still to be walked over: at least `from`, below `to`.

@@ -5,7 +5,7 @@
 //! and the copying (`copy.rs`).
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::batch::{BATCH_FORMAT, BatchHeader, BatchKind, Lsn, Seed};
 use super::pool::Pool;
@@ -15,6 +15,7 @@ use super::window::{Found, Window};
 use crate::embedded::disk::{Disk, DiskResult, Site};
 use crate::embedded::meta::StoreId;
 use crate::embedded::storage_error::StorageError;
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A segment whose roll is durable.
 #[derive(Debug, Clone)]

@@ -5,9 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use naven_api::Timestamp;
 use naven_core::LeaseTime;
@@ -17,7 +16,10 @@ use super::batch::{Batch, Lsn};
 use super::closed::ClosedSegments;
 use super::pool::Pool;
 use super::segment::LOG_FOLDER;
-use super::wal_thread;
+use super::wal_thread::{self, Writer};
+use crate::embedded::stand_in::StandIn;
+use crate::sync::thread::{self, JoinHandle};
+use crate::sync::{AtomicU64, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Callers wait while more bytes than this wait to be written.
 pub const WAITING_BYTES_MAX: usize = 2 << 20;
@@ -69,6 +71,7 @@ pub(super) struct Shared {
     pub(super) work: Condvar,
     /// There is room for more.
     pub(super) room: Condvar,
+    pub(super) stand_in: StandIn,
 }
 
 #[derive(Default)]
@@ -149,6 +152,13 @@ impl Commit {
     /// # Errors
     /// Where a thread cannot be started.
     pub fn start(log: Log, on_failure: OnFailure) -> io::Result<Self> {
+        let (commit, writer) = Self::of(log, on_failure);
+        commit.start_threads(writer)?;
+        Ok(commit)
+    }
+
+    /// The log, and the part that writes it: nothing is written before that runs.
+    pub(in crate::embedded) fn of(log: Log, on_failure: OnFailure) -> (Self, Writer) {
         let shared = Arc::new(Shared {
             pool: Arc::clone(log.pool()),
             closed: Arc::clone(log.closed()),
@@ -156,13 +166,26 @@ impl Commit {
             state: Mutex::new(State { on_failure: Some(on_failure), ..State::default() }),
             work: Condvar::new(),
             room: Condvar::new(),
+            stand_in: StandIn::default(),
         });
-        let commit = Self { shared, threads: Mutex::default() };
-        let shared = Arc::clone(&commit.shared);
-        commit.spawn("naven-segments", move || wal_thread::keep_spares(&shared))?;
-        let shared = Arc::clone(&commit.shared);
-        commit.spawn("naven-log", move || wal_thread::run(log, &shared))?;
-        Ok(commit)
+        let writer = Writer::of(log, Arc::clone(&shared));
+        (Self { shared, threads: Mutex::default() }, writer)
+    }
+
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// Where one cannot be started.
+    pub(in crate::embedded) fn start_threads(&self, writer: Writer) -> io::Result<()> {
+        let shared = Arc::clone(&self.shared);
+        self.spawn("naven-segments", move || wal_thread::keep_spares(&shared))?;
+        self.spawn("naven-log", move || writer.run())
+    }
+
+    /// For an engine without threads.
+    #[cfg(feature = "conformance")]
+    pub(in crate::embedded) fn stand_in(&self) -> &StandIn {
+        &self.shared.stand_in
     }
 
     fn spawn(&self, name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
@@ -176,8 +199,8 @@ impl Commit {
     /// be written. After a failure or the end, `then` is told `NotWritten` at once.
     pub fn push(&self, batch: Batch, then: Then) {
         let mut state = self.shared.state();
-        while state.is_serving() && (state.bytes > WAITING_BYTES_MAX || state.txns > WAITING_TXNS_MAX) {
-            state = self.shared.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        while state.is_serving() && !state.has_room() {
+            state = self.shared.wait_for_room(state);
         }
         if !state.is_serving() {
             drop(state);
@@ -258,6 +281,7 @@ impl Commit {
         self.shared.pool.stop();
         self.shared.work.notify_all();
         self.shared.room.notify_all();
+        self.shared.stand_in.take_turns();
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
             // Both threads catch their own panics and say so through `failed`.
@@ -275,6 +299,27 @@ impl Drop for Commit {
 impl Shared {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until there may be room for more.
+    fn wait_for_room<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        drop(state);
+        if self.stand_in.take_turns() {
+            return self.state();
+        }
+        let state = self.state();
+        if state.is_serving() && !state.has_room() {
+            return self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state
+    }
+
+    /// Waits until something is to be done; it may come back without.
+    pub(super) fn wait_for_work(&self) {
+        let state = self.state();
+        if state.is_serving() && state.batches.is_empty() {
+            drop(self.work.wait(state).unwrap_or_else(PoisonError::into_inner));
+        }
     }
 
     /// The log failed: `unknown` may have reached the disk, `unwritten` and what waits did not.
@@ -312,6 +357,10 @@ impl Shared {
 }
 
 impl State {
+    fn has_room(&self) -> bool {
+        self.bytes <= WAITING_BYTES_MAX && self.txns <= WAITING_TXNS_MAX
+    }
+
     pub(super) fn is_serving(&self) -> bool {
         self.ending == Ending::Serving && self.failed.is_none()
     }

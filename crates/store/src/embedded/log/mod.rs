@@ -21,16 +21,21 @@ pub(in crate::embedded) mod check;
 pub mod closed;
 pub mod commit;
 pub(in crate::embedded) mod copy;
+#[cfg(any(fuzzing, all(test, feature = "conformance")))]
+pub mod laws;
 pub mod pool;
 pub mod recover;
 mod scan;
+#[cfg(all(test, shuttle))]
+mod schedules;
 pub mod segment;
 mod tail;
-mod wal_thread;
+mod torn;
+pub(in crate::embedded) mod wal_thread;
 mod window;
 
 pub use append::{AppendError, Log};
 pub use batch::{Batch, BatchHeader, BatchKind, FIRST_LSN, Lsn};
 pub use closed::{ClosedSegments, Pin};
-pub use commit::{Alarm, Commit, CommitFailed, Committed, DurableUpto, Then};
+pub use commit::{Alarm, Commit, CommitFailed, Committed, DurableUpto, OnFailure, Then};
 pub use recover::{Recovered, Replay};

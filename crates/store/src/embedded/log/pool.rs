@@ -8,12 +8,13 @@
 //! pass for batches under a new one.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::segment::{LOG_FOLDER, Segment};
 use crate::embedded::disk::{Disk, DiskError, DiskResult, Site};
 use crate::embedded::storage_error::StorageError;
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, wait_at_most};
 
 /// Spares that are made ahead of need at first; more where the log had to wait for one.
 const SPARES_MIN: usize = 3;
@@ -262,8 +263,7 @@ impl Pool {
     pub(super) fn wait_for_room(&self) {
         let state = self.state();
         if !state.stopping {
-            let waited = self.changed.wait_timeout(state, TRY_AGAIN);
-            drop(waited.unwrap_or_else(PoisonError::into_inner));
+            wait_at_most(&self.changed, state, TRY_AGAIN);
         }
     }
 
@@ -284,11 +284,25 @@ impl Pool {
             if !self.make_one()? {
                 let state = self.state();
                 if !state.stopping {
-                    let waited = self.changed.wait_timeout(state, TRY_AGAIN);
-                    drop(waited.unwrap_or_else(PoisonError::into_inner));
+                    wait_at_most(&self.changed, state, TRY_AGAIN);
                 }
             }
         }
+    }
+
+    /// Makes one spare where the log's use has shown that it will be needed: none where it has not, false where
+    /// there is no room.
+    ///
+    /// # Errors
+    /// Whatever the file system says, but for want of room.
+    #[cfg(feature = "conformance")]
+    pub(in crate::embedded) fn keep_one(&self) -> DiskResult<Option<bool>> {
+        let state = self.state();
+        if state.spares.len() >= state.target {
+            return Ok(None);
+        }
+        drop(state);
+        self.make_one().map(Some)
     }
 
     /// Ends [`Pool::keep`] and every wait.
@@ -297,7 +311,7 @@ impl Pool {
         self.changed.notify_all();
     }
 
-    pub(super) fn is_stopping(&self) -> bool {
+    pub(in crate::embedded) fn is_stopping(&self) -> bool {
         self.state().stopping
     }
 

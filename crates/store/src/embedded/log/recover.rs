@@ -15,6 +15,7 @@ use super::closed::{Closed, ClosedSegments};
 use super::pool::{Pool, RESERVE};
 use super::segment::{self, RollTo, Segment, SegmentNumber};
 use super::tail::Tail;
+use super::torn;
 use super::window::{Found, Window};
 use crate::embedded::disk::{Disk, DiskFile, Site};
 use crate::embedded::meta::Meta;
@@ -201,8 +202,14 @@ impl Walk<'_> {
         let seed = Seed::of(self.meta.store, opened.segment.number);
         let mut offset = 0;
         loop {
+            if torn::cuts_early(&mut window, offset, seed)? {
+                return Ok((offset, None));
+            }
             let (header, payload) = match window.batch(offset, seed)? {
-                Found::Nothing => return Ok((offset, None)),
+                Found::Nothing => match torn::accepted(&mut window, offset, self.next)? {
+                    Some(torn) => torn,
+                    None => return Ok((offset, None)),
+                },
                 Found::Newer(found) => {
                     return Err(StorageError::Newer { file: name.clone(), found, known: BATCH_FORMAT });
                 }

@@ -7,7 +7,7 @@
 //! its bytes would take hours, so the checksum of any stretch is computed from the checksums of the
 //! two beginnings that end where it does and where it starts: one pass reads each byte once.
 
-use super::batch::{BATCH_ALIGN, BATCH_BYTES_MAX, Lsn, Parsed, Seed, UNCHECKED_BYTES};
+use super::batch::{BATCH_ALIGN, Lsn, Parsed, Seed, UNCHECKED_BYTES};
 use super::window::Window;
 use crate::embedded::disk::DiskResult;
 
@@ -51,7 +51,8 @@ pub(super) fn look_beyond(
     marks.sort_unstable();
     marks.dedup();
     let sums = checksums_up_to(window, from, &marks)?;
-    let shifts = Shifts::new(if candidates.is_empty() { 0 } else { BATCH_BYTES_MAX as u64 });
+    let longest = candidates.iter().map(|candidate| candidate.covered.1 - candidate.covered.0).max();
+    let shifts = Shifts::new(longest.unwrap_or(0));
     let sum_at = |offset| marks.binary_search(&offset).map(|at| sums[at]).unwrap_or_default();
     let is_valid = |candidate: &&Candidate| {
         let (start, end) = candidate.covered;

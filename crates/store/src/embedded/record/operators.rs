@@ -10,6 +10,7 @@ use crate::embedded::command::Command;
 use crate::embedded::rows::codec::{Dec, Enc};
 use crate::embedded::rows::delivery::reason_number;
 use crate::embedded::rows::operation::{get_bulk, put_bulk};
+use crate::embedded::rows::told::get_error;
 
 /// Appends one of these commands.
 pub(super) fn put(enc: &mut Enc, command: &Command) {
@@ -62,7 +63,7 @@ pub(super) fn get(number: u8, dec: &mut Dec) -> Option<Command> {
         21 => Command::Cancel {
             event: EventId::from_bits(dec.u128()?),
             queue: dec.option(get_queue)?,
-            reason: dec.option(Dec::text)?.map(|text| ErrorText::new(&text)),
+            reason: dec.option(get_error)?,
         },
         22 => Command::Reschedule {
             event: EventId::from_bits(dec.u128()?),

@@ -11,6 +11,7 @@ use super::words::{
 };
 use crate::embedded::command::Command;
 use crate::embedded::rows::codec::{Dec, Enc};
+use crate::embedded::rows::told::get_error;
 use crate::txn::{
     AckEntries, GivingUp, GroupFrom, GroupStart, NackEntries, Place, ReadGroup, ReaderOp, Rename,
     ScanTransfer, SetId, Since, StreamRef, Transfer,
@@ -178,7 +179,7 @@ fn get_nack(dec: &mut Dec) -> Option<NackEntries> {
             _ => return None,
         },
         delay_ms: dec.option(Dec::u64)?,
-        error: dec.option(Dec::text)?.map(|text| ErrorText::new(&text)),
+        error: dec.option(get_error)?,
         redis_count: dec.option(Dec::u64)?,
     })
 }

@@ -10,7 +10,9 @@ use crate::embedded::rows::body::{get_body, get_headers, put_body, put_headers};
 use crate::embedded::rows::codec::{Dec, Enc};
 use crate::embedded::rows::key::QueueNo;
 use crate::embedded::rows::queue::{get_backoff, put_backoff};
-use crate::embedded::rows::told::{get_progress, get_result, get_trace, put_progress, put_result, put_trace};
+use crate::embedded::rows::told::{
+    get_error, get_progress, get_result, get_trace, put_progress, put_result, put_trace,
+};
 use crate::key::KeyCondition;
 use crate::queue::{QueueChanges, QueueRef, Retention, StreamChanges};
 use crate::txn::{
@@ -117,7 +119,7 @@ pub(super) fn put_trim(enc: &mut Enc, trim: Trimming) {
         }
         Keep::From(place) => put_place(enc.u8(1), place),
     }
-    put_u64(enc, trim.limit);
+    put_u64(enc.u64(trim.step), trim.limit);
     put_references(enc, trim.references);
 }
 
@@ -127,7 +129,8 @@ pub(super) fn get_trim(dec: &mut Dec) -> Option<Trimming> {
         1 => Keep::From(get_place(dec)?),
         _ => return None,
     };
-    Some(Trimming { keep, limit: dec.option(Dec::u64)?, references: get_references(dec)? })
+    let (step, limit) = (dec.u64()?, dec.option(Dec::u64)?);
+    Some(Trimming { keep, step, limit, references: get_references(dec)? })
 }
 
 pub(super) fn put_references(enc: &mut Enc, references: References) {
@@ -236,10 +239,6 @@ fn put_error(enc: &mut Enc, error: Option<&ErrorText>) {
     put_text(enc, error.map(ErrorText::as_str));
 }
 
-fn get_error(dec: &mut Dec) -> Option<Option<ErrorText>> {
-    Some(dec.option(Dec::text)?.map(|text| ErrorText::new(&text)))
-}
-
 pub(super) fn get_lease(dec: &mut Dec) -> Option<LeaseSeconds> {
     LeaseSeconds::try_from(dec.u32()?).ok()
 }
@@ -334,12 +333,12 @@ pub(super) fn get_said(dec: &mut Dec) -> Option<Said> {
     Some(match dec.u8()? {
         0 => Said::Ack(None),
         1 => Said::Fail(Failure {
-            error: get_error(dec)?,
+            error: dec.option(get_error)?,
             delay: dec.option(|dec| DelaySeconds::try_from(dec.u32()?).ok())?,
             draw: dec.u32()?,
         }),
-        2 => Said::Fatal(get_error(dec)?),
-        3 => Said::Release(get_error(dec)?),
+        2 => Said::Fatal(dec.option(get_error)?),
+        3 => Said::Release(dec.option(get_error)?),
         4 => Said::GiveBack,
         5 => Said::Extend(dec.option(get_lease)?, None),
         6 => Said::Ack(Some(get_result(dec)?)),
@@ -355,6 +354,7 @@ pub(super) fn put_changes(enc: &mut Enc, changes: &QueueChanges) {
     enc.option(changes.max_attempts, put_u32);
     enc.option(changes.backoff, put_backoff);
     put_u32(enc, changes.late_ack_grace_seconds);
+    enc.option(changes.redis_lease, |enc, lease| put_u32(enc, lease.map(LeaseSeconds::get)));
     put_flag(enc, changes.keep_done_payload);
     put_flag(enc, changes.protect_unread);
     put_u32(enc, changes.done_retention_seconds);
@@ -369,6 +369,7 @@ pub(super) fn get_changes(dec: &mut Dec) -> Option<QueueChanges> {
         max_attempts: dec.option(|dec| dec.option(Dec::u32))?,
         backoff: dec.option(get_backoff)?,
         late_ack_grace_seconds: dec.option(Dec::u32)?,
+        redis_lease: dec.option(|dec| dec.option(get_lease))?,
         keep_done_payload: dec.option(Dec::flag)?,
         protect_unread: dec.option(Dec::flag)?,
         done_retention_seconds: dec.option(Dec::u32)?,

@@ -100,14 +100,16 @@ impl Dec {
         }
     }
 
-    /// A number.
+    /// A number, in the one form in which it is written: no zeros lead it, and nothing of it is lost.
     pub(crate) fn u64(&mut self) -> Option<u64> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
             let byte = self.u8()?;
-            value |= u64::from(byte & 0x7f) << shift;
+            let part = u64::from(byte & 0x7f);
+            value |= part << shift;
             if byte < 0x80 {
-                return Some(value);
+                let is_shortest = part > 0 || shift == 0;
+                return (is_shortest && part <= u64::MAX >> shift).then_some(value);
             }
         }
         None
@@ -167,6 +169,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn a_number_in_another_form_than_its_own_is_none() {
+        let read = |bytes: &'static [u8]| Dec(Bytes::from_static(bytes)).u64();
+        assert_eq!(read(&[0x80, 0]), None, "a leading zero");
+        assert_eq!(read(&[0xff, 0x80, 0]), None, "and behind others");
+        assert_eq!(read(b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), Some(u64::MAX));
+        assert_eq!(read(b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x03"), None, "more than 64 bits");
+    }
+
     proptest! {
         #[test]
         fn values_come_back(a: u64, b: i64, c: u128, d: Vec<u8>, e: String, f: Option<u32>, g: Vec<u64>) {
@@ -182,6 +193,16 @@ mod tests {
             prop_assert_eq!(dec.option(Dec::u32), Some(f));
             prop_assert_eq!(dec.list(Dec::u64), Some(g));
             prop_assert_eq!(dec.end(()), Some(()));
+        }
+
+        #[test]
+        fn a_number_is_read_in_the_one_form_in_which_it_is_written(bytes in proptest::collection::vec(any::<u8>(), 0..12)) {
+            let mut dec = Dec(Bytes::from(bytes.clone()));
+            if let Some(number) = dec.u64() {
+                let mut enc = Enc::default();
+                enc.u64(number);
+                prop_assert_eq!(enc.done(), &bytes[..bytes.len() - dec.0.len()]);
+            }
         }
 
         #[test]

@@ -105,7 +105,10 @@ fn put_state(enc: &mut Enc, state: State) {
             put_lease(enc.u8(2), lease);
             enc
         }
-        State::Held { consumer, since } => enc.u8(3).u32(consumer.0).i64(since.as_ms()),
+        State::Held { consumer, since, until: None } => enc.u8(3).u32(consumer.0).i64(since.as_ms()),
+        State::Held { consumer, since, until: Some(until) } => {
+            enc.u8(7).u32(consumer.0).i64(since.as_ms()).i64(until.as_ms())
+        }
         State::Done => enc.u8(4),
         State::Dead(reason) => enc.u8(5).u8(reason_number(reason)),
         State::Cancelled => enc.u8(6),
@@ -117,7 +120,11 @@ fn get_state(dec: &mut Dec) -> Option<State> {
         0 => State::Ready,
         1 => State::Retrying,
         2 => State::Leased(get_lease(dec)?),
-        3 => State::Held { consumer: ConsumerNo(dec.u32()?), since: LeaseTime::from_ms(dec.i64()?) },
+        has_end @ (3 | 7) => State::Held {
+            consumer: ConsumerNo(dec.u32()?),
+            since: LeaseTime::from_ms(dec.i64()?),
+            until: if has_end == 7 { Some(LeaseTime::from_ms(dec.i64()?)) } else { None },
+        },
         4 => State::Done,
         5 => State::Dead(*DeadReason::ALL.get(usize::from(dec.u8()?))?),
         6 => State::Cancelled,
@@ -192,7 +199,9 @@ mod tests {
         let lease = Lease { since: LeaseTime::from_ms(5), until: LeaseTime::from_ms(-6) };
         let mut states =
             vec![State::Ready, State::Retrying, State::Leased(lease), State::Done, State::Cancelled];
-        states.push(State::Held { consumer: ConsumerNo(8), since: LeaseTime::from_ms(9) });
+        for until in [None, Some(LeaseTime::from_ms(-7))] {
+            states.push(State::Held { consumer: ConsumerNo(8), since: LeaseTime::from_ms(9), until });
+        }
         states.extend(DeadReason::ALL.map(State::Dead));
         for state in states {
             let mut delivery =

@@ -156,6 +156,10 @@ pub(crate) fn get_bulk(dec: &mut Dec) -> Option<Bulk> {
         3 => Bulk::Move { filter: get_filter(dec)?, target: get_queue(dec)? },
         2 => {
             let states = dec.list(|dec| View::ALL.get(usize::from(dec.u8()?)).copied())?;
+            // As a set is written; anything else is not ours.
+            if !states.is_sorted_by(|one, next| one < next) {
+                return None;
+            }
             let older_than = dec.option(|dec| dec.i64().map(Timestamp::from_ms))?;
             Bulk::Purge(PurgeFilter { states: states.into_iter().collect(), older_than })
         }

@@ -97,7 +97,7 @@ impl QueueRow {
             max_lease_ms: (settings.max_lease_seconds > 0)
                 .then(|| i64::from(settings.max_lease_seconds) * 1_000),
             grace_ms: i64::from(settings.late_ack_grace_seconds) * 1_000,
-            redis_lease_ms: None,
+            redis_lease_ms: settings.redis_lease.map(LeaseSeconds::as_ms),
             expires_at: event.expires_at,
         }
     }
@@ -175,6 +175,9 @@ pub(crate) fn put_settings(enc: &mut Enc, settings: &QueueSettings) {
     });
     put_backoff(enc, settings.backoff);
     enc.u32(settings.late_ack_grace_seconds);
+    enc.option(settings.redis_lease, |enc, lease| {
+        enc.u32(lease.get());
+    });
     enc.flag(settings.keep_done_payload).flag(settings.protect_unread);
     enc.u32(settings.done_retention_seconds).u32(settings.dead_retention_seconds);
 }
@@ -188,6 +191,7 @@ pub(crate) fn get_settings(dec: &mut Dec) -> Option<QueueSettings> {
         max_attempts: dec.option(Dec::u32)?,
         backoff: get_backoff(dec)?,
         late_ack_grace_seconds: dec.u32()?,
+        redis_lease: dec.option(|dec| LeaseSeconds::try_from(dec.u32()?).ok())?,
         keep_done_payload: dec.flag()?,
         protect_unread: dec.flag()?,
         done_retention_seconds: dec.u32()?,

@@ -3,7 +3,7 @@
 //! Lives here: writing and reading them, in rows and in the log alike. Not here: their rules
 //! (`naven-api`), and the rows in which they stand.
 
-use naven_api::{AckResult, NoteText, Percent, Progress, Timestamp, TraceContext};
+use naven_api::{AckResult, ErrorText, NoteText, Percent, Progress, Timestamp, TraceContext};
 use naven_core::Reported;
 
 use super::codec::{Dec, Enc};
@@ -35,8 +35,17 @@ pub(crate) fn put_progress(enc: &mut Enc, progress: &Progress) {
 /// Reads it.
 pub(crate) fn get_progress(dec: &mut Dec) -> Option<Progress> {
     let percent = dec.option(|dec| Percent::try_from(u32::from(dec.u8()?)).ok())?;
-    let note = dec.option(Dec::text)?;
-    Progress::new(percent, note.map(|text| NoteText::new(&text)))
+    let note = dec.option(|dec| {
+        let text = dec.text()?;
+        Some(NoteText::new(&text)).filter(|kept| kept.as_str() == text)
+    })?;
+    Progress::new(percent, note)
+}
+
+/// Reads the text of an error, which was cleaned and cut before it was written: another one is none.
+pub(crate) fn get_error(dec: &mut Dec) -> Option<ErrorText> {
+    let text = dec.text()?;
+    Some(ErrorText::new(&text)).filter(|kept| kept.as_str() == text)
 }
 
 /// Appends the same and when it was said.

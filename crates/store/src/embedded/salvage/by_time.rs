@@ -20,7 +20,8 @@ use crate::embedded::verify::link;
 impl Mend<'_> {
     /// Rows that lead nowhere go, unless they tell of a delivery that is lost.
     pub(super) fn indexes(&mut self, rows: &mut Rows) -> Result<(), StorageError> {
-        for table in [Table::Dead, Table::Retry, Table::Again, Table::Ends, Table::Over] {
+        let by_time = [Table::Dead, Table::Retry, Table::Again, Table::Ends, Table::HoldEnds, Table::Over];
+        for table in by_time {
             rows.for_each(table, &mut |rows, key, _| self.index(rows, table, key))?;
         }
         Ok(())

@@ -100,7 +100,8 @@ impl Seen {
             Table::Audit | Table::Operation | Table::Running => {}
             Table::Begun => drop(self.queue(owner)),
             Table::ConsumerName | Table::Consumer | Table::Held => drop(self.queue(owner)),
-            Table::Retry | Table::Again | Table::Ends | Table::Dead | Table::Over => drop(self.queue(owner)),
+            Table::Retry | Table::Again | Table::Ends | Table::HoldEnds => drop(self.queue(owner)),
+            Table::Dead | Table::Over => drop(self.queue(owner)),
         }
     }
 

@@ -73,7 +73,7 @@ impl Links<'_> {
                 self.needs(Table::Stream, &key::number(queue.stream.0))?;
                 self.needs(Table::Member, &[&key::number(queue.stream.0)[..], key].concat())
             }
-            Table::Progress => self.needs(Table::Queue, key),
+            Table::Progress | Table::Begun => self.needs(Table::Queue, key),
             Table::Name if key.starts_with(b"s") => self.needs(Table::Stream, row),
             Table::Name | Table::QueueId => self.needs(Table::Queue, row),
             Table::Entry => {
@@ -82,7 +82,8 @@ impl Links<'_> {
             }
             Table::Waiting | Table::Expire => self.by_time(table, key),
             Table::Delivery | Table::Outcome => self.dealing(table, key, row),
-            Table::Retry | Table::Again | Table::Ends | Table::Dead => self.indexed(Table::Delivery, key),
+            Table::Retry | Table::Again | Table::Ends => self.indexed(Table::Delivery, key),
+            Table::HoldEnds | Table::Dead => self.indexed(Table::Delivery, key),
             Table::Over => self.indexed(Table::Outcome, key),
             Table::Lane => {
                 let arrival = Arrival(u64::from_be_bytes(row[..].try_into().map_err(|_| Broken::Unknown)?));
@@ -112,7 +113,6 @@ impl Links<'_> {
                 if row.view.state.is_over() { Ok(()) } else { self.leads(Table::Running, &running, key) }
             }
             Table::Running => self.needs(Table::Operation, row),
-            Table::Begun => self.needs(Table::Queue, key),
             Table::Closing => {
                 let (table, key) = closing_kind(key).ok_or(Broken::Unknown)?;
                 self.needs(table, &key)
@@ -201,7 +201,7 @@ impl Links<'_> {
         self.aside(key)?;
         if let Some(by) = holder(&delivery) {
             let n = EntryNo(key::count_of(key));
-            return self.needs(Table::Held, &consumer::held(QueueNo(owner(key)), by, n));
+            self.needs(Table::Held, &consumer::held(QueueNo(owner(key)), by, n))?;
         }
         match index(table, owner(key), arrival, &delivery) {
             Some((table, key)) => self.needs(table, &key),
@@ -254,6 +254,7 @@ pub(in crate::embedded) fn index(
         State::Retrying => Some((Table::Retry, key::at_wall(queue, delivery.due, arrival))),
         State::Leased(lease) => Some((Table::Ends, key::at_lease(queue, lease.until, arrival))),
         State::Dead(_) => Some((Table::Dead, over)),
-        State::Held { .. } | State::Done | State::Cancelled => None,
+        State::Held { until, .. } => until.map(|end| (Table::HoldEnds, key::at_lease(queue, end, arrival))),
+        State::Done | State::Cancelled => None,
     }
 }

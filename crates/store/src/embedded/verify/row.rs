@@ -53,7 +53,8 @@ pub(in crate::embedded) fn is_one(table: Table, key: &[u8], row: &Bytes) -> bool
         Table::Name => matches!(key.first(), Some(b'q' | b's')) && row.len() == NUMBER,
         Table::QueueId => key.len() == ID && row.len() == NUMBER,
         Table::Delivery | Table::Outcome => key.len() == COUNTED && delivery::decode(bytes()).is_some(),
-        Table::Retry | Table::Again | Table::Ends | Table::Over | Table::Expire => empty(TIMED),
+        Table::Retry | Table::Again | Table::Ends | Table::HoldEnds => empty(TIMED),
+        Table::Over | Table::Expire => empty(TIMED),
         Table::Key => {
             let mut dec = Dec(bytes());
             get_key(&mut dec).and_then(|key| dec.end(key)).is_some()

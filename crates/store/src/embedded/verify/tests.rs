@@ -108,6 +108,7 @@ fn a_row_that_leads_nowhere_is_found() {
         timed(Table::Retry, 4, 8),
         timed(Table::Again, 4, 8),
         timed(Table::Ends, 4, 8),
+        timed(Table::HoldEnds, 4, 8),
         timed(Table::Dead, 4, 8),
         timed(Table::Over, 4, 8),
         (Table::Lane, key::counted(4, 2).to_vec(), lane),
