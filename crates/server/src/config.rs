@@ -106,9 +106,12 @@ pub struct ServerLimits {
     pub payload_bytes: usize,
     /// Largest request body, in bytes.
     pub request_bytes: usize,
-    /// Most bytes of large request bodies under way at once: a further one is not read until there is
-    /// room. At least `request_bytes`.
+    /// Most bytes of large requests under way at once, from their first byte until they are answered: a further
+    /// one is not read until there is room. At least `request_bytes`.
     pub bodies_bytes: usize,
+    /// Most bytes of large answers at once, from when they are asked for until they are read: a further one is not
+    /// asked for until there is room.
+    pub answers_bytes: usize,
     /// Longest path and query, in bytes.
     pub uri_bytes: usize,
     /// Longest headers of a request together, in bytes.
@@ -127,6 +130,7 @@ impl Default for ServerLimits {
             payload_bytes: limits::PAYLOAD_BYTES_DEFAULT,
             request_bytes: limits::REQUEST_BYTES_MAX,
             bodies_bytes: limits::BODIES_BYTES_MAX,
+            answers_bytes: limits::ANSWERS_BYTES_MAX,
             uri_bytes: 8 * 1024,
             header_bytes: 32 * 1024,
             connections: 25_000,

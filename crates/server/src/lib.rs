@@ -9,10 +9,13 @@ mod claimers;
 mod config;
 mod failure;
 mod http;
+#[cfg(any(test, fuzzing))]
+pub mod laws;
 mod metrics;
 mod net;
 mod node;
 mod redis;
+mod room;
 mod serve;
 mod stats;
 mod sweep;
@@ -30,6 +33,6 @@ pub use config::{
 };
 pub use failure::Failure;
 pub use http::openapi_document;
-pub use net::{TlsError, TlsFiles};
+pub use net::{Listener, Socket, TlsError, TlsFiles};
 pub use serve::{Running, Server, StartError};
 pub use system::{SystemClock, SystemRandom};

@@ -7,14 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use naven_api::limits::PAGE_PAYLOAD_BYTES_MAX;
-use naven_api::{EventId, Timestamp};
+use naven_api::{ErrorCode, EventId, Timestamp};
 use naven_store::audit::AuditNote;
 use naven_store::queue::QueueRef;
 use naven_store::read::{EventView, Page, QueueView, Read, StreamView};
 use naven_store::reply::{OpError, OpReply, TxnReply};
 use naven_store::txn::{IdempotencySlot, Op, OpKind, StreamRef, Txn};
 use naven_store::{Clock, Engine, Health, Random};
-use tokio::sync::Semaphore;
 
 use crate::auth::KeyRing;
 use crate::claimers::Claimers;
@@ -22,8 +21,12 @@ use crate::config::{Patience, ServerLimits};
 use crate::failure::Failure;
 use crate::metrics::Metrics;
 use crate::net::Tls;
+use crate::room::{Room, Taken};
 use crate::wait::Waits;
 use crate::watch::Watch;
+
+/// What is said to whom there was no room for.
+pub(crate) const NO_ROOM: &str = "large answers that nobody has read yet take all the room there is for them";
 
 /// The shared parts of one node.
 pub(crate) struct Node {
@@ -44,8 +47,10 @@ pub(crate) struct Node {
     pub(crate) started_at: Timestamp,
     pub(crate) draining: AtomicBool,
     pub(crate) connections: AtomicUsize,
-    /// Room for large request bodies, in KiB.
-    pub(crate) body_room: Semaphore,
+    /// Room for large requests that are under way.
+    pub(crate) request_room: Room,
+    /// Room for large answers, from when they are asked for until they are read.
+    pub(crate) answer_room: Room,
 }
 
 impl Node {
@@ -141,6 +146,16 @@ impl Node {
         }
         let fitting = PAGE_PAYLOAD_BYTES_MAX / self.limits.payload_bytes.max(1);
         limit.min(u32::try_from(fitting).unwrap_or(u32::MAX).max(1))
+    }
+
+    /// Room for an answer with up to `items` payloads.
+    ///
+    /// # Errors
+    /// Where others have not read theirs for too long.
+    pub(crate) async fn room_for_payloads(&self, items: u32) -> Result<Taken, Failure> {
+        let most = (items as usize).saturating_mul(self.limits.payload_bytes).min(PAGE_PAYLOAD_BYTES_MAX);
+        let taken = self.answer_room.take(most, self.patience.body_idle).await;
+        taken.ok_or_else(|| Failure::new(ErrorCode::RateLimited, NO_ROOM))
     }
 
     pub(crate) fn is_draining(&self) -> bool {

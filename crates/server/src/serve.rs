@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use naven_store::reply::OpError;
 use naven_store::{Clock, Engine, Health, Random};
-use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -21,9 +20,10 @@ use crate::claimers::Claimers;
 use crate::config::{RedisSettings, ServerConfig};
 use crate::http::HttpDoor;
 use crate::metrics::Metrics;
-use crate::net::{self, Stops, Tls, TlsError};
+use crate::net::{self, Listener, Stops, Tls, TlsError};
 use crate::node::Node;
 use crate::redis::{self, RedisDoor};
+use crate::room::Room;
 use crate::sweep::sweep;
 use crate::wait::{WaitLimits, Waits};
 use crate::watch::Watch;
@@ -70,10 +70,25 @@ impl Server {
         {
             return Err(StartError::OpenDoor(address));
         }
-        let tls = config.tls.map(Tls::load).transpose().map_err(StartError::Tls)?;
         let listen = |address| net::listen(address).map_err(|source| StartError::Listen { address, source });
         let http = listen(config.http)?;
         let redis = config.redis.map(listen).transpose()?;
+        Self::start_on(http, redis, config, engine, clock, random).await
+    }
+
+    /// The same over listeners that are there already, in place of the addresses of `config`.
+    ///
+    /// # Errors
+    /// [`StartError`]; nothing is left running then.
+    pub async fn start_on<L: Listener>(
+        http: L,
+        redis: Option<L>,
+        config: ServerConfig,
+        engine: Arc<dyn Engine>,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+    ) -> Result<Running, StartError> {
+        let tls = config.tls.map(Tls::load).transpose().map_err(StartError::Tls)?;
         if let Some(key) = &config.admin_key {
             auth::install_admin(&*engine, key, &*clock, &*random).await.map_err(StartError::Keys)?;
         }
@@ -100,9 +115,8 @@ impl Server {
             patience: config.patience,
             draining: AtomicBool::new(false),
             connections: AtomicUsize::new(0),
-            body_room: Semaphore::new(
-                config.limits.bodies_bytes.max(config.limits.request_bytes).div_ceil(1024),
-            ),
+            request_room: Room::of(config.limits.bodies_bytes.max(config.limits.request_bytes)),
+            answer_room: Room::of(config.limits.answers_bytes),
         });
         let redis = redis.map(|listener| (listener, config.redis_settings));
         Ok(Running::new(node, http, redis, tasks, &config.access))
@@ -121,14 +135,14 @@ pub struct Running {
 }
 
 impl Running {
-    fn new(
+    fn new<L: Listener>(
         node: Arc<Node>,
-        http: TcpListener,
-        redis: Option<(TcpListener, RedisSettings)>,
+        http: L,
+        redis: Option<(L, RedisSettings)>,
         tasks: TaskTracker,
         access: &Access,
     ) -> Self {
-        let local = |listener: &TcpListener| listener.local_addr().ok();
+        let local = |listener: &L| listener.local_addr().ok();
         let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
         let (http_addr, redis_addr) =
             (local(&http).unwrap_or(unknown), redis.as_ref().and_then(|(listener, _)| local(listener)));
@@ -219,11 +233,12 @@ const QUIET_LOOK: Duration = Duration::from_millis(10);
 /// Nobody waits on an engine that has failed: a client learns of it now, not at its deadline.
 async fn end_waits_on_failure(node: Arc<Node>, stop: CancellationToken) {
     tokio::select! {
+        biased;
+        () = stop.cancelled() => {}
         why = failure_of(&node.engine) => {
             tracing::error!(why, "the engine has failed for good");
             node.waits.fail(&OpError::Unavailable);
         }
-        () = stop.cancelled() => {}
     }
 }
 

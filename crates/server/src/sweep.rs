@@ -27,8 +27,9 @@ pub(crate) async fn sweep(engine: Arc<dyn Engine>, stop: CancellationToken) {
         // Even with more to do, others get their turn between two calls.
         let pause = if more { Duration::ZERO } else { TEND_EVERY };
         tokio::select! {
-            () = tokio::time::sleep(pause) => {}
+            biased;
             () = stop.cancelled() => return,
+            () = tokio::time::sleep(pause) => {}
         }
     }
 }

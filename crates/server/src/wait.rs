@@ -11,16 +11,20 @@
 mod line;
 mod look;
 mod reader;
+#[cfg(all(test, shuttle))]
+mod schedules;
+mod sync;
 #[cfg(test)]
 pub(crate) mod tests;
 mod undelivered;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use naven_api::limits::CLAIM_BYTES_MAX;
 use naven_api::system::WaitersReply;
 use naven_api::{ConsumerId, ErrorCode, KeyId, LeaseSeconds, QueueId};
+use naven_core::planted::{Bug, has};
 use naven_store::queue::QueueRef;
 use naven_store::reply::{Claimed, OpError, OpReply, Refused, TxnReply};
 use naven_store::txn::{Claim, ClaimHold, IdempotencySlot, Op, OpKind, Txn};
@@ -36,6 +40,7 @@ use line::{Lines, Turn, Waiter};
 
 use reader::Readers;
 pub(crate) use reader::{Look, Seat, WaitsFor};
+use sync::{Mutex, MutexGuard, PoisonError, Tasks, now, sleep_until};
 use undelivered::GiveBack;
 pub(crate) use undelivered::Undelivered;
 
@@ -94,7 +99,7 @@ pub(crate) struct Waits {
     lines: Mutex<Lines>,
     readers: Readers,
     give_back: Arc<GiveBack>,
-    tasks: TaskTracker,
+    tasks: Arc<Tasks>,
     limits: WaitLimits,
     look_every: Duration,
 }
@@ -103,7 +108,8 @@ impl Waits {
     /// Nobody waits yet. `tasks` owns every task that is started here.
     pub(crate) fn new(engine: Arc<dyn Engine>, tasks: TaskTracker, limits: WaitLimits) -> Arc<Self> {
         let look_every = engine.caps().look_every;
-        let give_back = Arc::new(GiveBack::new(Arc::clone(&engine), tasks.clone()));
+        let tasks = Arc::new(Tasks::of(tasks));
+        let give_back = Arc::new(GiveBack::new(Arc::clone(&engine), Arc::clone(&tasks)));
         Arc::new(Self {
             engine,
             lines: Mutex::default(),
@@ -128,7 +134,7 @@ impl Waits {
         wait: Duration,
         key: KeyId,
     ) -> Result<Ended, Failure> {
-        let deadline = Instant::now() + wait;
+        let deadline = now() + wait;
         loop {
             let (joined, since) = self.enter(&want, (wait, deadline), key)?;
             let turn = match joined {
@@ -196,10 +202,10 @@ impl Waits {
         if is_new {
             let first = found.due_in.map_or(self.look_every, |due| due.min(self.look_every));
             let poke = lines.poke_of(found.queue);
-            self.tasks.spawn(look::look(Arc::clone(self), found.queue, poke, Instant::now() + first));
+            self.tasks.spawn(look::look(Arc::clone(self), found.queue, poke, now() + first));
         }
         // What was published between the try and this moment woke nobody.
-        if lines.was_hinted_since(found.queue, since) {
+        if lines.was_hinted_since(found.queue, since) && !has(Bug::LostWakeUp) {
             lines.poke(found.queue);
         }
         ticket.map(Some)
@@ -232,8 +238,9 @@ impl Waits {
         let mut hints = self.engine.hints(WaitSet::Everything);
         loop {
             let hint = tokio::select! {
-                hint = hints.next() => hint,
+                biased;
                 () = stop.cancelled() => return,
+                hint = hints.next() => hint,
             };
             match hint {
                 Some(Hint::Queue(queue)) => {
@@ -294,7 +301,7 @@ impl Ticket {
         tokio::select! {
             biased;
             turn = &mut self.turn => return received(turn),
-            () = tokio::time::sleep_until(deadline) => {}
+            () = sleep_until(deadline) => {}
         }
         if self.waits.lines().withdraw(self.queue, self.number) {
             return Turn::Nothing;
@@ -307,6 +314,9 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
+        if has(Bug::GoneWaiterServed) {
+            return self.waits.lines().leave_seat(self.key);
+        }
         self.waits.lines().leave(self.queue, self.number, self.key);
     }
 }

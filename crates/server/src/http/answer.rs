@@ -1,7 +1,7 @@
 //! What handlers answer, as bytes.
 //!
-//! Lives here: the envelope around successes, and the body that gives leases back when its client is
-//! gone. Not here: failures, which become bytes once their request id is known (`door.rs`).
+//! Lives here: the envelope around successes, large answers in pieces, and the body that gives leases back when its
+//! client is gone. Not here: failures, which become bytes once their request id is known (`door.rs`).
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use super::condition::tag;
 use crate::failure::Failure;
+use crate::room::{Taken, UNCOUNTED_BYTES};
 use crate::wait::Undelivered;
 
 /// The draft on idempotency keys leaves the name of such a header open.
@@ -30,9 +31,13 @@ pub(super) type Reply = Result<Answer, Failure>;
 pub(super) struct Answer {
     status: StatusCode,
     headers: Vec<(HeaderName, HeaderValue)>,
-    bytes: Bytes,
+    bytes: Vec<u8>,
     undelivered: Option<Undelivered>,
+    room: Option<Taken>,
 }
+
+/// Most bytes that a connection takes at once: what it has not taken is still ours to give back, or to hold.
+const PIECE_BYTES: usize = 64 * 1024;
 
 /// 200 with `data` in the envelope.
 pub(super) fn ok<T: Serialize>(data: &T) -> Reply {
@@ -52,7 +57,12 @@ pub(super) fn accepted<T: Serialize>(data: &T) -> Reply {
 impl Answer {
     pub(super) fn new<T: Serialize>(status: StatusCode, envelope: &Envelope<T>) -> Reply {
         let bytes = serde_json::to_vec(envelope).map_err(|error| Failure::internal(error.to_string()))?;
-        Ok(Self { status, headers: Vec::new(), bytes: bytes.into(), undelivered: None })
+        Ok(Self { status, headers: Vec::new(), bytes, undelivered: None, room: None })
+    }
+
+    /// Its length in bytes.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
     }
 
     /// Where the thing that was made is.
@@ -81,6 +91,15 @@ impl Answer {
         self
     }
 
+    /// It takes this room until it has been read, or as much of it as it needs.
+    pub(super) fn taking(mut self, mut room: Taken) -> Self {
+        // What it was written into may have room for twice as much.
+        self.bytes.shrink_to_fit();
+        room.shrink_to(self.bytes.len());
+        self.room = Some(room);
+        self
+    }
+
     /// The leases in this answer go back unless it is taken.
     pub(super) fn guarding(mut self, leases: Undelivered) -> Self {
         self.undelivered = Some(leases);
@@ -90,9 +109,13 @@ impl Answer {
 
 impl IntoResponse for Answer {
     fn into_response(self) -> Response {
+        let bytes = match self.room {
+            None => Bytes::from(self.bytes),
+            Some(room) => Bytes::from_owner(Roomy { bytes: self.bytes, _room: room }),
+        };
         let body = match self.undelivered {
-            None => Body::from(self.bytes),
-            Some(leases) => Body::new(Guarded { bytes: Some(self.bytes), leases }),
+            None if bytes.len() <= UNCOUNTED_BYTES => Body::from(bytes),
+            leases => Body::new(Pieces { bytes: Some(bytes), leases }),
         };
         let mut response = Response::new(body);
         *response.status_mut() = self.status;
@@ -111,14 +134,26 @@ impl IntoResponse for Failure {
     }
 }
 
-/// One piece of bytes with leases in it. Dropped before the connection took the piece, it gives the
-/// leases back.
-struct Guarded {
-    bytes: Option<Bytes>,
-    leases: Undelivered,
+/// Bytes that take room until the last piece of them is gone.
+struct Roomy {
+    bytes: Vec<u8>,
+    _room: Taken,
 }
 
-impl HttpBody for Guarded {
+impl AsRef<[u8]> for Roomy {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Bytes, some with leases in them, that the connection takes in pieces. Dropped before it took the last one, they give
+/// the leases back.
+struct Pieces {
+    bytes: Option<Bytes>,
+    leases: Option<Undelivered>,
+}
+
+impl HttpBody for Pieces {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -126,9 +161,16 @@ impl HttpBody for Guarded {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let bytes = self.bytes.take();
-        self.leases.delivered();
-        Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))))
+        let Some(mut bytes) = self.bytes.take() else { return Poll::Ready(None) };
+        if bytes.len() > PIECE_BYTES {
+            let piece = bytes.split_to(PIECE_BYTES);
+            self.bytes = Some(bytes);
+            return Poll::Ready(Some(Ok(Frame::data(piece))));
+        }
+        if let Some(leases) = &mut self.leases {
+            leases.delivered();
+        }
+        Poll::Ready(Some(Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {

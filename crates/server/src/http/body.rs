@@ -10,12 +10,11 @@ use http::{HeaderMap, Request};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use naven_api::field::Faults;
-use naven_api::limits::BODY_SMALL_BYTES;
 use naven_api::{BadRequest, ErrorCode};
 use naven_store::txn::IdempotencySlot;
 use serde_json::json;
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::query::Query;
 use super::repetition::Repetition;
@@ -23,6 +22,17 @@ use crate::auth::Caller;
 use crate::config::Patience;
 use crate::failure::Failure;
 use crate::node::Node;
+use crate::room::Taken;
+
+/// The room that a request's body takes, for as long as the request lasts.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RequestRoom(Arc<Mutex<Option<Taken>>>);
+
+impl RequestRoom {
+    fn hold(&self, room: Taken) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(room);
+    }
+}
 
 /// A body as it was sent, with what the request around it says.
 ///
@@ -91,12 +101,11 @@ async fn read(request: Request<axum::body::Body>, node: &Node) -> Result<Bytes, 
     // Room for the whole is taken before any of it is read, so that half-read bodies never wait for
     // each other; until then the connection is not read, and its client waits.
     let size = announced.map_or(max, |bytes| bytes as usize);
-    let _room = if size > BODY_SMALL_BYTES {
-        let room = node.body_room.acquire_many(size.div_ceil(1024) as u32);
-        Some(tokio::time::timeout(patience.body_idle, room).await.map_err(|_| too_slow())?)
-    } else {
-        None
-    };
+    let room = node.request_room.take(size, patience.body_idle).await.ok_or_else(too_slow)?;
+    // It is needed until the request is answered: by then the engine has let go of what it says.
+    if let Some(request) = parts.extensions.get::<RequestRoom>() {
+        request.hold(room);
+    }
     let all = collect(body, max, patience);
     tokio::time::timeout(patience.body_total, all).await.unwrap_or_else(|_| Err(too_slow()))
 }

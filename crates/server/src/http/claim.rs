@@ -18,7 +18,7 @@ use super::extract::QueueInPath;
 use super::shown;
 use crate::auth::{Caller, Scope};
 use crate::failure::Failure;
-use crate::node::Node;
+use crate::node::{NO_ROOM, Node};
 use crate::wait::{Ended, Undelivered, Want};
 
 /// `POST /v1/event-queues/{queue}/claim`: leases one due event, waiting up to `waitSeconds`.
@@ -37,7 +37,7 @@ pub(super) async fn claim(
     let decoded = sent.decode_once(&caller, ClaimRequest::decode);
     let (request, slot) = node.in_queue(&queue, decoded).await?;
     match wait(&node, (&caller, &sender), queue, &request, 1, slot).await? {
-        Ended::Leased(leases) => answer(leases, |mut claims| claims.pop()),
+        Ended::Leased(leases) => answer(&node, leases, |mut claims| claims.pop()).await,
         Ended::Nothing => ok(&None::<ClaimReply>),
         Ended::Closing => Ok(ok(&None::<ClaimReply>)?.closing()),
     }
@@ -56,7 +56,7 @@ pub(super) async fn claim_batch(
     let (request, slot) = node.in_queue(&queue, decoded).await?;
     let empty = ClaimBatchReply { claims: Vec::new() };
     match wait(&node, (&caller, &sender), queue, &request.as_claim(), request.max_events, slot).await? {
-        Ended::Leased(leases) => answer(leases, |claims| ClaimBatchReply { claims }),
+        Ended::Leased(leases) => answer(&node, leases, |claims| ClaimBatchReply { claims }).await,
         Ended::Nothing => ok(&empty),
         Ended::Closing => Ok(ok(&empty)?.closing()),
     }
@@ -86,9 +86,18 @@ async fn wait(
 }
 
 /// The leases as an answer that gives them back unless it is taken.
-fn answer<T: serde::Serialize>(mut leases: Undelivered, data: impl FnOnce(Vec<ClaimReply>) -> T) -> Reply {
+///
+/// # Errors
+/// Where there is no room for a large one now: to wait for it would take that room already. The leases go back.
+async fn answer<T: serde::Serialize>(
+    node: &Node,
+    mut leases: Undelivered,
+    data: impl FnOnce(Vec<ClaimReply>) -> T,
+) -> Reply {
     let claims = leases.take_grants().into_iter().map(shown::claim).collect::<Result<Vec<_>, Failure>>()?;
     let answer = Answer::new(http::StatusCode::OK, &Envelope::ok(data(claims)))?;
+    let room = node.answer_room.take(answer.len(), Duration::ZERO).await;
+    let room = room.ok_or_else(|| Failure::new(ErrorCode::RateLimited, NO_ROOM))?;
     let replayed = leases.are_replayed();
-    Ok(answer.guarding(leases).replayed(replayed))
+    Ok(answer.guarding(leases).replayed(replayed).taking(room))
 }

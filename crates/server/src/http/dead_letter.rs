@@ -56,15 +56,17 @@ pub(super) async fn of_queue(
     let payload = query.flag("includePayload", false);
     node.in_queue(&queue, query.end()).await?;
     let limit = node.page_items(limit, payload);
+    let room = node.room_for_payloads(if payload { limit } else { 0 }).await?;
     match node.engine.read(Read::Dead(DeadRead::List { queue, filter, cursor, limit, payload })).await? {
         Page::DeadLetters(views, next) => {
             let truncated = next.is_some() && views.len() < limit as usize;
             let shown = views.into_iter().map(|view| shown::dead_letter(view, shown_if(payload)));
-            ok(&DeadLettersReply {
+            let answer = ok(&DeadLettersReply {
                 items: shown.collect::<Result<_, Failure>>()?,
                 next_cursor: next.map(|next| write_cursor(&next, &bound)),
                 scan_truncated: Some(truncated),
-            })
+            });
+            Ok(answer?.taking(room))
         }
         other => Err(odd_page(&other)),
     }
@@ -134,6 +136,8 @@ async fn reach(node: &Node, caller: &Caller, queue: &QueueRef) -> Result<(), Fai
 /// Which page of a list is asked for.
 struct Asked {
     read: Read,
+    /// With how many payloads at most.
+    payloads: u32,
     payload: bool,
     filter: Vec<u8>,
 }
@@ -145,17 +149,18 @@ impl Asked {
         let payload = query.flag("includePayload", false);
         let limit = node.page_items(limit, payload);
         let read = Read::DeadLetters { queue: queue.clone(), cursor, limit, payload };
-        Self { read, payload, filter }
+        Self { read, payloads: if payload { limit } else { 0 }, payload, filter }
     }
 }
 
 async fn list(node: &Node, caller: &Caller, asked: Asked) -> Reply {
+    let room = node.room_for_payloads(asked.payloads).await?;
     match node.engine.read(asked.read).await? {
         Page::DeadLetters(views, next) => {
             // Of a queue that was deleted, only its letters know the name.
             let seen = views.into_iter().filter_map(|view| seen_by(caller, view).ok());
             let shown = seen.map(|view| shown::dead_letter(view, shown_if(asked.payload)));
-            page(shown.collect::<Result<Vec<_>, Failure>>()?, next.as_ref(), &asked.filter)
+            Ok(page(shown.collect::<Result<Vec<_>, Failure>>()?, next.as_ref(), &asked.filter)?.taking(room))
         }
         other => Err(odd_page(&other)),
     }

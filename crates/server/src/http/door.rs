@@ -30,6 +30,7 @@ use tower_http::cors::CorsLayer;
 use tracing::Instrument;
 use tracing::field::display;
 
+use super::body::RequestRoom;
 use super::caller_address::{CallerAddress, Peer, TrustedProxies};
 use super::extract::RequestId;
 use super::host::HostRule;
@@ -108,6 +109,9 @@ impl HttpDoor {
         let tally = Tally::default();
         request.extensions_mut().insert(tally.clone());
         request.extensions_mut().insert(RequestId(id.clone()));
+        // It goes back when this returns, or is dropped.
+        let room = RequestRoom::default();
+        request.extensions_mut().insert(room.clone());
         let peer = self.peer.map(Peer::address);
         let caller = peer.map(|peer| self.proxies.caller(peer, request.headers()));
         if let Some(caller) = caller {
@@ -127,6 +131,7 @@ impl HttpDoor {
             };
             write_failure(&mut response, failure, body, &id);
         }
+        drop(room);
         rate::tell(&mut response, &tally);
         finish(&mut response, &id);
         call.answered(response.status());

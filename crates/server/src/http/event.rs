@@ -30,8 +30,9 @@ pub(super) async fn get(
     caller.may(Scope::Read, Thing::Nothing)?;
     let payload = query.flag("includePayload", true);
     query.end()?;
+    let room = node.room_for_payloads(u32::from(payload)).await?;
     let view = seen_by(&caller, node.event(event.id()?, payload).await?)?;
-    ok(&shown::event(view, shown_if(payload))?)
+    Ok(ok(&shown::event(view, shown_if(payload))?)?.taking(room))
 }
 
 /// `POST /v1/events/{id}/redrive`: a dead letter begins a new round, or its content goes to another queue.

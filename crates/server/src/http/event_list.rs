@@ -44,17 +44,20 @@ pub(super) async fn of_queue(
     let payload = query.flag("includePayload", false);
     let with_total = query.flag("includeTotal", false);
     node.in_queue(&queue, query.end()).await?;
-    let wanted = Wanted::Items { limit: node.page_items(limit, payload), payload };
+    let limit = node.page_items(limit, payload);
+    let wanted = Wanted::Items { limit, payload };
     let read = EventRead { queue, filter, cursor, wanted, bound: ScanBound::default() };
     let total = if with_total { Some(total(&node, read.clone()).await?) } else { None };
+    let room = node.room_for_payloads(if payload { limit } else { 0 }).await?;
     let page = ask(&node, read).await?;
     let shown = page.items.into_iter().map(|view| shown::event(view, shown_if(payload)));
-    ok(&EventsReply {
+    let answer = ok(&EventsReply {
         items: shown.collect::<Result<_, Failure>>()?,
         next_cursor: page.next.map(|next| write_cursor(&next, &bound_to)),
         scan_truncated: page.truncated,
         total,
-    })
+    });
+    Ok(answer?.taking(room))
 }
 
 /// How many there are, from the first one on.
@@ -71,7 +74,7 @@ async fn ask(node: &Node, read: EventRead) -> Result<EventPage, Failure> {
 }
 
 /// The filter that a query says, always in the same order.
-fn filter(query: &mut Query) -> EventFilter {
+pub(super) fn filter(query: &mut Query) -> EventFilter {
     let time = Rule::new(Timestamp::RULE);
     let instant = |text: String| Timestamp::parse(&text).ok();
     EventFilter {

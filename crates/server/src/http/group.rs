@@ -1,6 +1,7 @@
 //! One queue of a stream, named by both.
 //!
-//! Lives here: the handlers of its reset, its deletion and its consumers. Not here: the queue by itself (`queue.rs`).
+//! Lives here: the handlers of its reset, its deletion and its consumers. Not here: the queue by itself (`queue.rs`),
+//! what is pending in it (`pending.rs`).
 
 use std::sync::Arc;
 
@@ -101,7 +102,7 @@ pub(super) async fn delete_consumer(
 /// The queue that `group` names, by id, by the name that the stream's readers use, or by the one that it has
 /// among all, where it is on `stream` and `caller` has the scope. A queue stays on its stream for as long as it
 /// lives, so its id is enough from here on.
-async fn on_stream(
+pub(super) async fn on_stream(
     node: &Node,
     (caller, scope): (&Caller, Scope),
     stream: &StreamRef,

@@ -24,12 +24,15 @@ mod group;
 mod health;
 mod host;
 mod key;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod laws;
 mod lease_batch;
 mod list;
 mod metrics;
 mod openapi;
 mod operate;
 mod operation;
+mod pending;
 mod problem;
 mod publish;
 mod purge;

@@ -13,16 +13,20 @@ use naven_store::txn::Place;
 
 use crate::failure::Failure;
 
-/// Names and values, decoded. What is not UTF-8 once decoded becomes U+FFFD, which no rule takes.
-fn pairs(query: &str) -> impl Iterator<Item = (String, String)> + '_ {
+/// Names and values, decoded. What is not UTF-8 once decoded becomes U+FFFD in a name, which no rule takes.
+pub(super) fn pairs(query: &str) -> impl Iterator<Item = (String, Vec<u8>)> + '_ {
     query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (decoded(name), decoded(value))
+        (decoded(name), decoded_bytes(value))
     })
 }
 
 /// The text without its escapes. What is not UTF-8 then becomes U+FFFD.
 pub(super) fn decoded(text: &str) -> String {
+    String::from_utf8_lossy(&decoded_bytes(text)).into_owned()
+}
+
+fn decoded_bytes(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {
@@ -38,12 +42,12 @@ pub(super) fn decoded(text: &str) -> String {
             }
         }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    bytes
 }
 
 /// The parameters of one request.
 pub(super) struct Query {
-    pairs: Vec<(String, String)>,
+    pairs: Vec<(String, Vec<u8>)>,
     faults: Faults,
     bad_cursor: bool,
     bad_filter: Option<String>,
@@ -71,8 +75,13 @@ impl Query {
         self.faults
     }
 
-    /// A text.
+    /// A text. What is not UTF-8 becomes U+FFFD, which no rule takes.
     pub(super) fn text(&mut self, name: &str) -> Option<String> {
+        self.bytes(name).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Any bytes.
+    pub(super) fn bytes(&mut self, name: &str) -> Option<Vec<u8>> {
         let at = self.pairs.iter().position(|(known, _)| known == name)?;
         let (_, value) = self.pairs.remove(at);
         let before = self.pairs.len();
@@ -195,7 +204,7 @@ pub(super) fn write_cursor(cursor: &Cursor, filter: &[u8]) -> String {
     })
 }
 
-fn read_cursor(text: &str, filter: &[u8]) -> Option<Cursor> {
+pub(super) fn read_cursor(text: &str, filter: &[u8]) -> Option<Cursor> {
     let digits: Cow<'_, [u8]> = Cow::Borrowed(text.as_bytes());
     if !digits.len().is_multiple_of(2) || digits.iter().any(|digit| !b"0123456789abcdef".contains(digit)) {
         return None;
@@ -224,7 +233,11 @@ mod tests {
     fn pairs_are_decoded() {
         let all: Vec<_> = pairs("a=1&&b=%2Fx+y&c&d=%zz&e=%ff").collect();
         let expected = [("a", "1"), ("b", "/x y"), ("c", ""), ("d", "%zz"), ("e", "\u{fffd}")];
-        assert_eq!(all, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let all = all.into_iter().map(|(name, value)| (name, String::from_utf8_lossy(&value).into_owned()));
+        assert_eq!(
+            all.collect::<Vec<_>>(),
+            expected.map(|(name, value)| (name.to_owned(), value.to_owned()))
+        );
     }
 
     #[test]

@@ -210,6 +210,7 @@ fn changes(fields: QueueFields) -> (QueueChanges, StreamChanges) {
         max_attempts: fields.max_attempts.map(Some),
         backoff: fields.backoff,
         late_ack_grace_seconds: fields.late_ack_grace_seconds,
+        redis_lease: fields.redis_lease_seconds,
         keep_done_payload: fields.keep_done_payload,
         protect_unread: fields.protect_unread,
         done_retention_seconds: retention.done,

@@ -12,8 +12,8 @@ use tower::util::MapRequestLayer;
 
 use super::{
     audit, backup, cancel, claim, consumer, dead_bulk, dead_letter, docs, event, event_list, group, health,
-    key, lease_batch, metrics, openapi, operate, operation, publish, purge, queue, settle, stats, stream,
-    system, tail, timeline,
+    key, lease_batch, metrics, openapi, operate, operation, pending, publish, purge, queue, settle, stats,
+    stream, system, tail, timeline,
 };
 use crate::config::MetricsAccess;
 use crate::failure::Failure;
@@ -94,6 +94,7 @@ fn streams() -> Router<Arc<Node>> {
         .route("/v1/streams/{name}/groups/{group}", delete(group::delete))
         .route("/v1/streams/{name}/groups/{group}/consumers", get(group::consumers))
         .route("/v1/streams/{name}/groups/{group}/consumers/{consumer}", delete(group::delete_consumer))
+        .route("/v1/streams/{name}/groups/{group}/pending", get(pending::of_group))
         .route("/v1/streams/{name}/groups/{group}/reset", post(group::reset))
         .route("/v1/streams/{name}/trim", post(stream::trim))
 }

@@ -40,6 +40,7 @@ pub(super) fn queue(view: QueueView) -> QueueReply {
         max_attempts: settings.max_attempts,
         backoff: settings.backoff,
         late_ack_grace_seconds: settings.late_ack_grace_seconds,
+        redis_lease_seconds: settings.redis_lease.map(|lease| lease.get()),
         keep_done_payload: settings.keep_done_payload,
         protect_unread: settings.protect_unread,
         retention_seconds: RetentionReply {

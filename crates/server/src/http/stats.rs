@@ -43,7 +43,7 @@ pub(super) async fn stats(
 }
 
 /// The span that is asked for. Where it breaks a rule, that is noted.
-fn span(query: &mut Query, now: Timestamp) -> Span {
+pub(super) fn span(query: &mut Query, now: Timestamp) -> Span {
     let seconds = |at: Timestamp| at.as_ms().div_euclid(1_000);
     let until = instant(query, "to");
     let to = until.unwrap_or(now).min(now);

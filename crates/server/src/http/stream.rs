@@ -66,6 +66,7 @@ pub(super) async fn entries(
     node.in_stream(&stream, query.end()).await?;
     let Asked { start, end, reverse, limit, payload, filter } = asked;
     let limit = node.page_items(limit, payload);
+    let room = node.room_for_payloads(if payload { limit } else { 0 }).await?;
     let read = Read::Entries {
         stream,
         start,
@@ -79,14 +80,15 @@ pub(super) async fn entries(
         Page::Entries(views, more) => {
             let next = if more { views.last().and_then(|last| after(last, reverse)) } else { None };
             let shown = views.into_iter().map(|view| shown::entry(view, shown_if(payload)));
-            page(shown.collect::<Result<Vec<_>, Failure>>()?, next.as_ref(), &filter)
+            Ok(page(shown.collect::<Result<Vec<_>, Failure>>()?, next.as_ref(), &filter)?.taking(room))
         }
         other => Err(odd_page(&other)),
     }
 }
 
 /// Which entries are asked for.
-struct Asked {
+#[derive(Debug)]
+pub(super) struct Asked {
     start: Place,
     end: Place,
     reverse: bool,
@@ -96,7 +98,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn read(query: &mut Query, stream: &StreamRef) -> Self {
+    pub(super) fn read(query: &mut Query, stream: &StreamRef) -> Self {
         let start = query.place("start", 0).unwrap_or_default();
         let end = query.place("end", u64::MAX).unwrap_or(Place { ms: u64::MAX, seq: u64::MAX });
         let reverse = query.flag("reverse", false);
@@ -126,10 +128,16 @@ fn after(last: &EntryView, reverse: bool) -> Option<Cursor> {
         (true, 0) => Place { ms: ms.checked_sub(1)?, seq: u64::MAX },
         (true, _) => Place { ms, seq: seq - 1 },
     };
-    Some(Cursor([next.ms.to_be_bytes(), next.seq.to_be_bytes()].concat()))
+    Some(cursor_at(next))
 }
 
-fn place_of(cursor: &Cursor) -> Option<Place> {
+/// Where a page goes on that begins with `place`.
+pub(super) fn cursor_at(place: Place) -> Cursor {
+    Cursor([place.ms.to_be_bytes(), place.seq.to_be_bytes()].concat())
+}
+
+/// The place at which a page goes on; none where the cursor says none.
+pub(super) fn place_of(cursor: &Cursor) -> Option<Place> {
     let bytes: [u8; 16] = cursor.0.as_slice().try_into().ok()?;
     let both = u128::from_be_bytes(bytes);
     Some(Place { ms: (both >> 64) as u64, seq: both as u64 })

@@ -83,25 +83,31 @@ pub(super) async fn tail(
 fn begin(node: &Node, headers: &HeaderMap) -> (u64, bool) {
     let tails = &node.watch.tails;
     let Some(last) = headers.get("last-event-id") else { return (tails.end(), false) };
+    place_behind(last, node.watch.start, (tails.first(), tails.end()))
+}
+
+/// The place behind the event of that id, of a process that began at `start` and keeps these places; the first
+/// of them, and that something is gone, where the id is none of its own.
+pub(super) fn place_behind(last: &HeaderValue, start: u64, (first, end): (u64, u64)) -> (u64, bool) {
     let seen = last.to_str().ok().and_then(|text| text.split_once('-'));
-    let seen = seen.filter(|(start, _)| u64::from_str_radix(start, 16) == Ok(node.watch.start));
+    let seen = seen.filter(|(of, _)| u64::from_str_radix(of, 16) == Ok(start));
     let next = seen.and_then(|(_, number)| number.parse::<u64>().ok()?.checked_add(1));
-    match next.filter(|&next| next <= tails.end()) {
+    match next.filter(|&next| next <= end) {
         Some(next) => (next, false),
         // Numbers of another start: what happened since this one's is all that there is to tell.
-        None => (tails.first(), true),
+        None => (first, true),
     }
 }
 
 /// Which changes a tail is told.
-struct Filter {
+pub(super) struct Filter {
     /// None: whatever the state.
-    states: Option<Vec<View>>,
-    sample: u32,
+    pub(super) states: Option<Vec<View>>,
+    pub(super) sample: u32,
 }
 
 impl Filter {
-    fn of(query: &mut Query) -> Self {
+    pub(super) fn of(query: &mut Query) -> Self {
         let states = query.text("states").and_then(|text| {
             let state = |word: &str| View::ALL.into_iter().find(|view| view.as_str() == word);
             let states: Option<Vec<View>> = text.split(',').map(state).collect();

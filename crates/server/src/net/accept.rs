@@ -8,12 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::connection;
+use super::socket::{Listener, Socket};
 use crate::http::{HttpDoor, Peer};
 
 /// Connections that the operating system keeps for us until they are accepted.
@@ -31,31 +32,33 @@ pub(crate) fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
 }
 
 /// The next connection, and its place of `room`; none once `end` has come. Cancel safe.
-pub(crate) async fn next_connection(
-    listener: &TcpListener,
+pub(crate) async fn next_connection<L: Listener>(
+    listener: &L,
     room: &Arc<Semaphore>,
     end: &CancellationToken,
-) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+) -> Option<(L::Stream, OwnedSemaphorePermit)> {
     // A full house waits in the operating system's backlog, where it costs us nothing.
     let permit = tokio::select! {
-        permit = Arc::clone(room).acquire_owned() => permit.ok()?,
+        biased;
         () = end.cancelled() => return None,
+        permit = Arc::clone(room).acquire_owned() => permit.ok()?,
     };
     let stream = tokio::select! {
-        stream = accept(listener) => stream,
+        biased;
         () = end.cancelled() => return None,
+        stream = accept(listener) => stream,
     };
-    if let Err(error) = stream.set_nodelay(true) {
+    if let Err(error) = stream.send_at_once() {
         tracing::debug!(%error, "could not set TCP_NODELAY");
     }
     Some((stream, permit))
 }
 
 /// The next connection. Errors of accepting are the world's, and pass. Cancel safe.
-async fn accept(listener: &TcpListener) -> TcpStream {
+async fn accept<L: Listener>(listener: &L) -> L::Stream {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return stream,
+            Ok(stream) => return stream,
             Err(error) => {
                 tracing::warn!(%error, "could not accept a connection");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -76,7 +79,7 @@ pub(crate) struct Stops {
 /// Serves `listener` until `stops.end`. Every connection is a task of `connections` and takes a place of
 /// `room`, which both doors share.
 pub(crate) async fn serve_http(
-    listener: TcpListener,
+    listener: impl Listener,
     door: HttpDoor,
     stops: Stops,
     room: Arc<Semaphore>,

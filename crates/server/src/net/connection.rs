@@ -13,12 +13,12 @@ use hyper::rt::Executor;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use super::accept::Stops;
 use super::activity::Activity;
+use super::socket::Socket;
 use super::stream::ClientStream;
 use crate::http::{Connected, HttpDoor};
 
@@ -33,12 +33,13 @@ const H2_STREAMS_MAX: u32 = 1_000;
 const H2_PING_EVERY: Duration = Duration::from_secs(15);
 
 /// Serves one connection until it ends, idles too long, or must end.
-pub(super) async fn serve(stream: TcpStream, door: HttpDoor, stops: Stops, tasks: TaskTracker) {
+pub(super) async fn serve(stream: impl Socket, door: HttpDoor, stops: Stops, tasks: TaskTracker) {
     let Some(tls) = door.node.tls.clone() else { return serve_plain(stream, door, stops, tasks).await };
     let accepted = tokio::select! {
+        biased;
+        () = stops.end.cancelled() => return,
         accepted = tokio::time::timeout(door.node.patience.head, tls.accept(stream)) => accepted,
         () = idle_drain(&stops) => return,
-        () = stops.end.cancelled() => return,
     };
     match accepted {
         Ok(Ok(stream)) => serve_plain(stream, door, stops, tasks).await,
@@ -55,9 +56,10 @@ where
     let activity = Activity::new();
     let head = door.node.patience.head;
     let sniffed = tokio::select! {
+        biased;
+        () = stops.end.cancelled() => return,
         sniffed = tokio::time::timeout(head, sniff(&mut stream, &activity)) => sniffed,
         () = idle_drain(&stops) => return,
-        () = stops.end.cancelled() => return,
     };
     let Ok(Ok((ahead, is_h2))) = sniffed else { return };
     let patience = door.node.patience;
@@ -141,10 +143,11 @@ where
         let ahead = if closing { DRAIN_IDLE } else { step };
         let next = deadline.filter(|at| *at > now).map_or(now + ahead, |at| at.min(now + ahead));
         tokio::select! {
-            outcome = connection.as_mut() => return Some(outcome),
-            () = tokio::time::sleep_until(next) => {}
+            biased;
             () = stops.drain.cancelled(), if drain_at.is_none() => drain_at = Some(Instant::now()),
             () = stops.end.cancelled() => return None,
+            outcome = connection.as_mut() => return Some(outcome),
+            () = tokio::time::sleep_until(next) => {}
         }
     }
 }

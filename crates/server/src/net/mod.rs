@@ -3,10 +3,12 @@
 mod accept;
 mod activity;
 mod connection;
+mod socket;
 mod stream;
 mod tls;
 
 pub(crate) use accept::{Stops, listen, next_connection, serve_http};
 pub(crate) use activity::{Activity, InRequest};
+pub use socket::{Listener, Socket};
 pub(crate) use tls::Tls;
 pub use tls::{TlsError, TlsFiles};

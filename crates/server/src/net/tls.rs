@@ -7,7 +7,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::{CryptoProvider, aws_lc_rs};
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
@@ -17,6 +16,8 @@ use tokio_rustls::rustls::sign::CertifiedKey;
 use tokio_rustls::rustls::version::{TLS12, TLS13};
 use tokio_rustls::rustls::{self, ServerConfig};
 use tokio_rustls::server::TlsStream;
+
+use super::socket::Socket;
 
 /// The files of a certificate, both PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,7 +113,7 @@ impl Tls {
     ///
     /// # Errors
     /// Where the client speaks no TLS of ours.
-    pub(crate) async fn accept(&self, stream: TcpStream) -> std::io::Result<TlsStream<TcpStream>> {
+    pub(crate) async fn accept<S: Socket>(&self, stream: S) -> std::io::Result<TlsStream<S>> {
         self.acceptor.accept(stream).await
     }
 }

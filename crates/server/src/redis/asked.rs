@@ -4,25 +4,39 @@
 //! Not here: rights (`rights.rs`), transactions (`transaction.rs`).
 
 use bytes::Bytes;
+use naven_core::planted::{Bug, has};
 use naven_store::reply::{OpError, OpReply};
 use naven_store::txn::{Op, OpKind, ReaderOp, StreamRef, Txn};
 
 use super::frame::{Output, Protocol, Reply};
+use super::large::room_for;
 use super::plan::{Answer, Ask};
-use super::rights::{Right, right};
+use super::rights::{Right, is_list, right, seen};
 use crate::auth::Caller;
 use crate::node::Node;
+use crate::room::Taken;
 
 /// Most calls that are submitted together.
 const BATCH_CALLS_MAX: usize = 128;
 /// Most bytes of them, on the wire: the call that steps over it is the last one.
 const BATCH_BYTES_MAX: usize = 1024 * 1024;
 
-/// The ops of one call, and which of its answers are known without the engine.
+/// The ops of one call, and from where each of its answers comes.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) ops: Vec<Op>,
-    known: Vec<Option<Answer>>,
+    turns: Vec<Turn>,
+}
+
+/// Where an answer comes from.
+#[derive(Debug)]
+pub(crate) enum Turn {
+    /// It is known without the engine.
+    Known(Answer),
+    /// It is the engine's.
+    Asked,
+    /// It is the engine's, as far as this caller may see it.
+    Seen(Caller),
 }
 
 impl Prepared {
@@ -31,40 +45,52 @@ impl Prepared {
     /// # Errors
     /// The reply, where a scope is missing.
     pub(crate) async fn of(node: &Node, caller: &Caller, asks: Vec<Ask>, name: &str) -> Result<Self, Reply> {
-        let (mut ops, mut known) = (Vec::with_capacity(asks.len()), Vec::with_capacity(asks.len()));
+        let (mut ops, mut turns) = (Vec::with_capacity(asks.len()), Vec::with_capacity(asks.len()));
         for ask in asks {
             match right(node, caller, &ask, name).await {
                 Right::Given => {
                     let audit = ask.note.map(|(action, on)| caller.note(action, on));
+                    let is_whole = caller.reaches_all() || !is_list(&ask.kind);
+                    turns.push(if is_whole { Turn::Asked } else { Turn::Seen(caller.clone()) });
                     ops.push(Op { audit, ..Op::plain(ask.kind) });
-                    known.push(None);
                 }
-                Right::Unseen(error) => known.push(Some(Err(error))),
+                Right::Unseen(error) => turns.push(Turn::Known(Err(error))),
                 Right::Refused(reply) => return Err(reply),
             }
         }
-        Ok(Self { ops, known })
+        Ok(Self { ops, turns })
     }
 
     /// The answers in the order of the asks; `answered` are those of the ops.
-    pub(crate) fn answers(
-        known: Vec<Option<Answer>>,
-        answered: &mut impl Iterator<Item = Answer>,
-    ) -> Vec<Answer> {
-        let next = |known: Option<Answer>| known.or_else(|| answered.next()).unwrap_or(Err(OpError::Unknown));
-        known.into_iter().map(next).collect()
+    pub(crate) fn answers(turns: Vec<Turn>, answered: &mut impl Iterator<Item = Answer>) -> Vec<Answer> {
+        let mut next = || answered.next().unwrap_or(Err(OpError::Unknown));
+        let answer = |turn| match turn {
+            Turn::Known(answer) => answer,
+            Turn::Asked => next(),
+            Turn::Seen(caller) => seen(&caller, next()),
+        };
+        turns.into_iter().map(answer).collect()
     }
 
-    /// Ops and known answers.
-    pub(crate) fn apart(self) -> (Vec<Op>, Vec<Option<Answer>>) {
-        (self.ops, self.known)
+    /// Ops, and where the answers come from.
+    pub(crate) fn apart(self) -> (Vec<Op>, Vec<Turn>) {
+        (self.ops, self.turns)
     }
 
-    /// Asks now, in one transaction.
-    pub(crate) async fn ask(self, node: &Node) -> Vec<Answer> {
-        let (ops, known) = self.apart();
+    /// Asks now, in one transaction; with the room that the answers take.
+    ///
+    /// # Errors
+    /// The reply, where there was no room for the answers.
+    pub(crate) async fn ask(self, node: &Node) -> Result<(Vec<Answer>, Taken), Reply> {
+        let (ops, turns) = self.apart();
+        let room = room_for(node, &ops).await?;
         let mut answered = submit(node, vec![ops]).await.into_iter().flatten();
-        Self::answers(known, &mut answered)
+        Ok((Self::answers(turns, &mut answered), room))
+    }
+
+    /// True where the answers may be large.
+    pub(crate) fn is_large(&self) -> bool {
+        self.ops.iter().any(|op| may_be_large(&op.kind))
     }
 }
 
@@ -96,7 +122,7 @@ type MakeReply = Box<dyn FnOnce(Vec<Answer>, Protocol) -> Reply + Send>;
 /// A call whose reply has its place behind those before it.
 enum Call {
     Ready(Reply),
-    Asked { known: Vec<Option<Answer>>, count: usize, reply: MakeReply },
+    Asked { turns: Vec<Turn>, count: usize, reply: MakeReply },
 }
 
 /// Calls that are answered together.
@@ -126,28 +152,50 @@ impl Batch {
 
     /// Asks and answers in its turn. `bytes` is what the call measures.
     pub(crate) fn push(&mut self, prepared: Prepared, reply: MakeReply, bytes: usize) {
-        let (ops, known) = prepared.apart();
-        self.bytes += bytes;
         // Replies are held in memory until the client takes them, so there is one large one at a time.
-        self.is_large |= ops.iter().any(|op| may_be_large(&op.kind));
-        self.calls.push(Call::Asked { known, count: ops.len(), reply });
+        self.is_large |= prepared.is_large();
+        let (ops, turns) = prepared.apart();
+        self.bytes += bytes;
+        self.calls.push(Call::Asked { turns, count: ops.len(), reply });
         self.txns.push(ops);
     }
 
     /// Asks for all of it and writes the replies, in order.
     pub(crate) async fn answer(&mut self, node: &Node, out: &mut Output) {
-        let Self { calls, txns, .. } = std::mem::take(self);
+        let Self { mut calls, txns, is_large, .. } = std::mem::take(self);
+        let room = if is_large { room_for(node, txns.iter().flatten()).await.map(Some) } else { Ok(None) };
+        let (mut room, txns) = match room {
+            Ok(room) => (room, txns),
+            Err(reply) => return refuse(calls, &reply, out),
+        };
+        if has(Bug::RepliesSwapped) && matches!(calls[..], [Call::Asked { .. }, Call::Ready(_), ..]) {
+            calls.swap(0, 1);
+        }
         let mut answers = if txns.is_empty() { Vec::new() } else { submit(node, txns).await }.into_iter();
         for call in calls {
             match call {
                 Call::Ready(reply) => out.push(&reply),
-                Call::Asked { known, count, reply } => {
+                Call::Asked { turns, count, reply } => {
                     let mut answered =
                         answers.next().unwrap_or_else(|| vec![Err(OpError::Unknown); count]).into_iter();
-                    let reply = reply(Prepared::answers(known, &mut answered), out.protocol());
-                    out.push(&reply);
+                    let reply = reply(Prepared::answers(turns, &mut answered), out.protocol());
+                    // The one that may be large is the last one.
+                    match room.take_if(|_| answers.len() == 0) {
+                        Some(room) => out.push_large(&reply, room),
+                        None => out.push(&reply),
+                    }
                 }
             }
+        }
+    }
+}
+
+/// Refuses what was to be asked.
+fn refuse(calls: Vec<Call>, reply: &Reply, out: &mut Output) {
+    for call in calls {
+        match call {
+            Call::Ready(reply) => out.push(&reply),
+            Call::Asked { .. } => out.push(reply),
         }
     }
 }

@@ -14,6 +14,7 @@ use super::frame::{Protocol, Reply};
 use super::plan::{BlockFor, Tried, Waiting};
 use super::refusal::refusal;
 use crate::auth::Caller;
+use crate::room::Taken;
 use crate::wait::{Look, Seat, WaitsFor};
 
 /// Who waits.
@@ -34,8 +35,15 @@ enum Woken {
 }
 
 impl Waiter {
-    /// The reply of `waiting`. Dropped while it waits, it reads nothing.
-    pub(crate) async fn run(&self, mut waiting: Box<dyn Waiting>) -> Reply {
+    /// The reply of `waiting`, and the room that it takes. Dropped while it waits, it reads nothing.
+    pub(crate) async fn run(&self, waiting: Box<dyn Waiting>) -> (Reply, Option<Taken>) {
+        // Who waits for something to read takes no room meanwhile.
+        let mut room = None;
+        let reply = self.tried(waiting, &mut room).await;
+        (reply, room)
+    }
+
+    async fn tried(&self, mut waiting: Box<dyn Waiting>, room: &mut Option<Taken>) -> Reply {
         let deadline = match waiting.patience() {
             // A time that no clock reaches is no end.
             Some(BlockFor::Time(time)) => Some(Instant::now().checked_add(time)),
@@ -50,13 +58,20 @@ impl Waiter {
             };
             let since = node.waits.hints_seen();
             let answers = match Prepared::of(node, &caller, waiting.asks(), self.name).await {
-                Ok(prepared) => prepared.ask(node).await,
+                Ok(prepared) => match prepared.ask(node).await {
+                    Ok((answers, taken)) => {
+                        *room = Some(taken);
+                        answers
+                    }
+                    Err(reply) => return reply,
+                },
                 Err(reply) => return reply,
             };
             let wake = match waiting.tried(answers, self.protocol) {
                 Tried::Over(reply) => return reply,
                 Tried::Nothing(wake) => wake,
             };
+            *room = None;
             let Some(deadline) = deadline else { return waiting.empty() };
             let due = wake.due_in.map(|due| Instant::now() + due);
             let on = WaitsFor { queues: wake.queues, streams: wake.streams };

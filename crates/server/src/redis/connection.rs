@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use naven_api::limits::{REDIS_KEPT_BUFFER_BYTES, REDIS_UNREAD_BYTES_MAX};
+use naven_api::limits::{REDIS_COMMAND_BYTES_MAX, REDIS_KEPT_BUFFER_BYTES, REDIS_UNREAD_BYTES_MAX};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -19,18 +19,17 @@ use super::block::Waiter;
 use super::command::{Command, Flag, resolve};
 use super::commands::parser;
 use super::frame::{Bounds, Decoder, Output, Reply, Request};
+use super::letting_go::{LettingGo, throw_away_rest};
 use super::plan::{Asking, Plan, Setting};
 use super::rights;
 use super::session::Session;
 use crate::auth::Caller;
+use crate::room::{Taken, UNCOUNTED_BYTES};
 
-/// Least room for what is read at once.
-const READ_BYTES: usize = 16 * 1024;
-/// How long an idle connection lives on once shutdown has begun.
-const DRAIN_IDLE: Duration = Duration::from_millis(500);
-/// How long a closing connection goes on throwing away what its client still sends, and how much of it.
-const LINGER: Duration = Duration::from_secs(1);
-const LINGER_BYTES: usize = 16 * 1024 * 1024;
+/// Room for what is read at once. Idle connections are many, and each keeps its room: so it is small until reads
+/// fill it, then four times as large, up to the most.
+const READ_BYTES_MIN: usize = 1024;
+const READ_BYTES_MAX: usize = 16 * 1024;
 /// Commands that no bound on calls holds back: that would make what is held come again.
 const FREE: [&str; 3] = ["xack", "xackdel", "xnack"];
 
@@ -38,11 +37,15 @@ const FREE: [&str; 3] = ["xack", "xackdel", "xnack"];
 pub(crate) struct Connection<S> {
     stream: S,
     buffer: BytesMut,
+    /// Least room for the next read.
+    read_bytes: usize,
     decoder: Decoder,
     out: Output,
     batch: Batch,
     session: Session,
-    drain: CancellationToken,
+    letting_go: LettingGo,
+    /// The room that a large call takes, from when it is seen to be one until it is answered.
+    room: Option<Taken>,
     /// True where calls were left in the buffer, because replies were not read.
     has_held_back: bool,
     /// Since when nobody is known to call.
@@ -54,11 +57,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Self {
             stream,
             buffer: BytesMut::new(),
+            read_bytes: READ_BYTES_MIN,
             decoder: Decoder::new(bounds_of(&session)),
             out: Output::new(REDIS_UNREAD_BYTES_MAX),
             batch: Batch::default(),
+            letting_go: LettingGo { patience: session.door.node.patience.write, drain },
             session,
-            drain,
+            room: None,
             has_held_back: false,
             stranger_since: Instant::now(),
         }
@@ -72,6 +77,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         loop {
             self.run_calls().await?;
             self.write_out().await?;
+            if self.buffer.len() <= UNCOUNTED_BYTES {
+                self.room = None;
+            }
             if self.session.is_closing {
                 return self.farewell().await;
             }
@@ -79,8 +87,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             if std::mem::take(&mut self.has_held_back) {
                 continue;
             }
+            if self.buffer.len() > UNCOUNTED_BYTES && self.room.is_none() && !self.has_room_for_call().await {
+                continue;
+            }
             if !self.read_more().await? {
-                return Ok(());
+                // Without it a client over TLS would take the end for a cut.
+                return self.letting_go.within(self.stream.shutdown()).await;
             }
         }
     }
@@ -123,11 +135,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Answers in its turn with what ended the run of a call.
-    async fn answer_with(&mut self, reply: &Reply) {
+    /// Answers in its turn with what ended the run of a call, and takes this room.
+    async fn answer_with(&mut self, reply: &Reply, room: Option<Taken>) {
         self.answer().await;
         self.out.speak(self.session.protocol);
-        self.out.push(reply);
+        match room {
+            Some(room) => self.out.push_large(reply, room),
+            None => self.out.push(reply),
+        }
     }
 
     /// A call that is refused before it runs: a transaction that it belongs to is refused with it.
@@ -200,15 +215,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 self.answer().await;
                 let reply = run(&mut self.session);
                 self.know_caller();
-                self.answer_with(&reply).await;
+                self.answer_with(&reply, None).await;
             }
             (Plan::Transaction(step), _) => {
                 self.answer().await;
-                let reply = self.session.step(step).await;
+                self.write_room_free().await?;
+                let mut room = None;
+                let reply = self.session.step(step, &mut room).await;
                 self.know_caller();
-                self.answer_with(&reply).await;
+                self.answer_with(&reply, room).await;
             }
-            (Plan::Ask(asking), Some(caller)) => self.ask(asking, &caller, command, request).await,
+            (Plan::Ask(asking), Some(caller)) => self.ask(asking, &caller, command, request).await?,
             (Plan::Wait(waiting), Some(caller)) => {
                 self.answer().await;
                 self.write_some().await?;
@@ -220,13 +237,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     name: command.name,
                 };
                 let is_blocking = waiting.patience().is_some();
-                let reply = self.unless_gone(waiter.run(waiting), is_blocking).await?;
-                self.answer_with(&reply).await;
+                let (reply, room) = self.unless_gone(waiter.run(waiting), is_blocking).await?;
+                self.answer_with(&reply, room).await;
             }
             (Plan::Door(at_door), Some(caller)) => {
                 self.answer().await;
                 let reply = at_door.run(&self.session.door, &caller, command.name).await;
-                self.answer_with(&reply).await;
+                self.answer_with(&reply, None).await;
             }
             (Plan::Ask(_) | Plan::Wait(_) | Plan::Door(_), None) => {
                 self.refuse(Reply::error(super::words::NOAUTH))
@@ -235,16 +252,33 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Ok(())
     }
 
-    async fn ask(&mut self, asking: Asking, caller: &Caller, command: &'static Command, request: &Request) {
+    async fn ask(
+        &mut self,
+        asking: Asking,
+        caller: &Caller,
+        command: &'static Command,
+        request: &Request,
+    ) -> io::Result<()> {
         if !rights::are_plain(caller, &asking.asks) {
             // The names of queues are looked up, behind what was asked before.
             self.answer().await;
         }
         let bytes = measure(request.arguments());
         match Prepared::of(&self.session.door.node, caller, asking.asks, command.name).await {
-            Ok(prepared) => self.batch.push(prepared, asking.reply, bytes),
+            Ok(prepared) => {
+                if prepared.is_large() {
+                    self.write_room_free().await?;
+                }
+                self.batch.push(prepared, asking.reply, bytes);
+            }
             Err(reply) => self.batch.push_reply(reply),
         }
+        Ok(())
+    }
+
+    /// Writes what takes room before more is asked for: who waits for room holds none.
+    async fn write_room_free(&mut self) -> io::Result<()> {
+        if self.out.has_room() { self.write_some().await } else { Ok(()) }
     }
 
     /// Holds the client to the bounds of who it is now.
@@ -260,9 +294,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// bound.
     async fn unless_gone(
         &mut self,
-        running: impl Future<Output = Reply>,
+        running: impl Future<Output = (Reply, Option<Taken>)>,
         is_blocking: bool,
-    ) -> io::Result<Reply> {
+    ) -> io::Result<(Reply, Option<Taken>)> {
         let mut running = std::pin::pin!(running);
         loop {
             let listens = is_blocking && self.buffer.len() < REDIS_KEPT_BUFFER_BYTES;
@@ -280,7 +314,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Writes replies until further calls may run, or none is left.
     async fn write_out(&mut self) -> io::Result<()> {
         while self.out.pending_bytes() > 0 {
-            let written = self.stream.write(self.out.unsent()).await?;
+            let written = self.letting_go.within(self.stream.write(self.out.unsent())).await?;
             if written == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
@@ -289,7 +323,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 return Ok(());
             }
         }
-        self.stream.flush().await
+        self.letting_go.within(self.stream.flush()).await
     }
 
     /// Writes all replies before a call waits.
@@ -300,23 +334,42 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         written
     }
 
+    /// Takes room for the largest call there may be before more of it is read, so that half-read calls never wait for
+    /// each other. False where there was none: the connection ends with the reply that says so.
+    async fn has_room_for_call(&mut self) -> bool {
+        let node = &self.session.door.node;
+        self.room = node.request_room.take(REDIS_COMMAND_BYTES_MAX, node.patience.body_idle).await;
+        if self.room.is_none() {
+            self.out
+                .push(&Reply::error("TRYAGAIN large calls under way take all the room; nothing was done"));
+            self.session.is_closing = true;
+        }
+        self.room.is_some()
+    }
+
     /// Reads more; false where there is no more to come.
     async fn read_more(&mut self) -> io::Result<bool> {
         let idle_since = Instant::now();
-        self.buffer.reserve(READ_BYTES);
+        self.buffer.reserve(self.read_bytes);
+        let room = self.buffer.capacity() - self.buffer.len();
         let patience = self.session.door.node.patience.keep_alive;
         let stranger_until = self.session.caller.is_none().then(|| self.stranger_since + patience);
-        let drain = self.drain.clone();
-        let drained = async {
-            drain.cancelled().await;
-            // Who idles when shutdown begins has a moment left to say what it still has to say.
-            tokio::time::sleep(DRAIN_IDLE).await;
-        };
-        let until = stranger_until.unwrap_or(idle_since + Duration::from_secs(3_600));
+        // Who stops in the middle of a large call has what others wait for.
+        let room_until = self.room.is_some().then(|| idle_since + self.session.door.node.patience.body_idle);
+        let ends = stranger_until.into_iter().chain(room_until).min();
+        // Who idles when shutdown begins has a moment left to say what it still has to say.
+        let drained = self.letting_go.drained();
+        let until = ends.unwrap_or(idle_since + Duration::from_secs(3_600));
         tokio::select! {
             biased;
-            read = self.stream.read_buf(&mut self.buffer) => Ok(read? > 0),
-            () = tokio::time::sleep_until(until), if stranger_until.is_some() => Ok(false),
+            read = self.stream.read_buf(&mut self.buffer) => {
+                let read = read?;
+                if read == room {
+                    self.read_bytes = READ_BYTES_MAX.min(self.read_bytes * 4);
+                }
+                Ok(read > 0)
+            }
+            () = tokio::time::sleep_until(until), if ends.is_some() => Ok(false),
             () = drained => Ok(false),
         }
     }
@@ -324,19 +377,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Ends our side, then throws away what still comes: closing over unread bytes would make the system reset
     /// the connection, and the client would lose the answer that says why.
     async fn farewell(mut self) -> io::Result<()> {
-        self.stream.shutdown().await?;
-        self.buffer.clear();
-        let drop_rest = async {
-            let mut left = LINGER_BYTES;
-            while left > 0 {
-                match self.stream.read_buf(&mut self.buffer).await {
-                    Ok(0) | Err(_) => return,
-                    Ok(bytes) => left = left.saturating_sub(bytes),
-                }
-                self.buffer.clear();
-            }
-        };
-        let _ = tokio::time::timeout(LINGER, drop_rest).await;
+        self.letting_go.within(self.stream.shutdown()).await?;
+        throw_away_rest(&mut self.stream, &mut self.buffer).await;
         Ok(())
     }
 }

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
@@ -15,12 +14,12 @@ use super::clients::Client;
 use super::connection::Connection;
 use super::door::RedisDoor;
 use super::session::Session;
-use crate::net::{Stops, next_connection};
+use crate::net::{Listener, Socket, Stops, next_connection};
 
 /// Serves `listener` until `stops.end`. Every connection is a task of `connections` and takes a place of
 /// `room`, which both doors share.
 pub(crate) async fn serve_redis(
-    listener: TcpListener,
+    listener: impl Listener,
     door: Arc<RedisDoor>,
     stops: Stops,
     room: Arc<Semaphore>,
@@ -34,9 +33,10 @@ pub(crate) async fn serve_redis(
             entered.door.node.connections.fetch_add(1, Ordering::Relaxed);
             let inside = door.node.metrics.doors.redis.enter();
             tokio::select! {
-                () = serve(stream, &door, &client, &stops) => {}
+                biased;
                 () = client.killed.cancelled() => {}
                 () = stops.end.cancelled() => {}
+                () = serve(stream, &door, &client, &stops) => {}
             }
             drop((entered, inside, permit));
         });
@@ -56,10 +56,13 @@ impl Drop for Entered {
     }
 }
 
-async fn serve(stream: TcpStream, door: &Arc<RedisDoor>, client: &Arc<Client>, stops: &Stops) {
-    let Some(tls) = door.node.tls.clone() else { return talk(stream, door, client, stops).await };
-    match tokio::time::timeout(door.node.patience.head, tls.accept(stream)).await {
-        Ok(Ok(stream)) => talk(stream, door, client, stops).await,
+async fn serve(stream: impl Socket, door: &Arc<RedisDoor>, client: &Arc<Client>, stops: &Stops) {
+    // In boxes: else every connection, plain or not, would have room for the largest of these all its life.
+    let Some(tls) = door.node.tls.clone() else {
+        return Box::pin(talk(stream, door, client, stops)).await;
+    };
+    match Box::pin(tokio::time::timeout(door.node.patience.head, tls.accept(stream))).await {
+        Ok(Ok(stream)) => Box::pin(talk(stream, door, client, stops)).await,
         Ok(Err(error)) => tracing::debug!(%error, "a client spoke no TLS of ours"),
         Err(_) => tracing::debug!("a client was too slow to agree on TLS"),
     }

@@ -5,11 +5,12 @@
 
 use naven_api::{ErrorCode, Scope};
 use naven_store::queue::{QueueRef, group_queue_name};
-use naven_store::read::{Page, Read};
-use naven_store::reply::{OpError, Refused};
+use naven_store::read::{GroupView, Page, Read};
+use naven_store::reply::{OpError, OpReply, Refused};
+use naven_store::txn::OpKind;
 
 use super::frame::Reply;
-use super::plan::{Ask, Need, Touched};
+use super::plan::{Answer, Ask, Need, Touched};
 use crate::auth::{Caller, Thing};
 use crate::node::Node;
 
@@ -57,6 +58,31 @@ async fn one(node: &Node, caller: &Caller, need: &Need, name: &str) -> Right {
             };
             judged(caller, *scope, Thing::Queue(&queue_name), name)
         }
+    }
+}
+
+/// True where what is read lists things that a key may reach in part.
+pub(crate) fn is_list(kind: &OpKind) -> bool {
+    matches!(kind, OpKind::Read(Read::Groups(_) | Read::StreamDetail { full: Some(_), .. }))
+}
+
+/// `answer` without the groups that `caller` does not reach, as the HTTP door lists them.
+pub(crate) fn seen(caller: &Caller, answer: Answer) -> Answer {
+    let is_seen = |view: &GroupView| caller.reaches(Thing::Queue(&view.queue.name));
+    match answer {
+        Ok(OpReply::Page(mut page)) => {
+            match &mut *page {
+                Page::Groups(groups) => groups.retain(is_seen),
+                Page::StreamDetail(detail) => {
+                    if let Some(full) = &mut detail.full {
+                        full.groups.retain(|group| is_seen(&group.view));
+                    }
+                }
+                _ => {}
+            }
+            Ok(OpReply::Page(page))
+        }
+        other => other,
     }
 }
 

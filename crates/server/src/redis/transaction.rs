@@ -11,14 +11,16 @@ use naven_store::read::{Page, Read};
 use naven_store::reply::{OpError, Refused};
 use naven_store::txn::{Op, StreamRef};
 
-use super::asked::{Prepared, measure, submit_watching};
+use super::asked::{Prepared, Turn, measure, submit_watching};
 use super::command::Command;
 use super::commands::parser;
 use super::frame::{Protocol, Reply, Request};
+use super::large::room_for;
 use super::plan::{Answer, AtDoor, Plan, Setting, Step, Tried, Waiting};
 use super::refusal::refusal;
 use super::session::{Session, Transaction};
 use crate::auth::{Caller, Thing};
+use crate::room::Taken;
 
 /// Most calls of a transaction.
 const CALLS_MAX: usize = 10_000;
@@ -26,8 +28,8 @@ const CALLS_MAX: usize = 10_000;
 /// A call of a transaction that has been asked for.
 enum Item {
     Ready(Reply),
-    Asked { known: Vec<Option<Answer>>, reply: Box<dyn FnOnce(Vec<Answer>, Protocol) -> Reply + Send> },
-    Tried { known: Vec<Option<Answer>>, waiting: Box<dyn Waiting> },
+    Asked { turns: Vec<Turn>, reply: Box<dyn FnOnce(Vec<Answer>, Protocol) -> Reply + Send> },
+    Tried { turns: Vec<Turn>, waiting: Box<dyn Waiting> },
     Session(Box<dyn FnOnce(&mut Session) -> Reply + Send>),
     Door(Box<dyn AtDoor>, &'static str),
 }
@@ -57,8 +59,8 @@ impl Session {
         }
     }
 
-    /// Does a step of a transaction.
-    pub(crate) async fn step(&mut self, step: Step) -> Reply {
+    /// Does a step of a transaction. `room` becomes what the reply takes.
+    pub(crate) async fn step(&mut self, step: Step, room: &mut Option<Taken>) -> Reply {
         match step {
             Step::Multi => {
                 self.transaction = Some(Transaction::default());
@@ -72,7 +74,7 @@ impl Session {
             Step::Exec => {
                 let watched = std::mem::take(&mut self.watched);
                 match self.end_transaction() {
-                    Some(transaction) => self.exec(transaction, watched).await,
+                    Some(transaction) => self.exec(transaction, watched, room).await,
                     None => {
                         self.set_watched(watched);
                         Reply::error("ERR EXEC without MULTI")
@@ -117,7 +119,12 @@ impl Session {
         Reply::OK
     }
 
-    async fn exec(&mut self, transaction: Transaction, watched: Vec<(StreamRef, u64)>) -> Reply {
+    async fn exec(
+        &mut self,
+        transaction: Transaction,
+        watched: Vec<(StreamRef, u64)>,
+        room: &mut Option<Taken>,
+    ) -> Reply {
         if transaction.is_refused {
             return Reply::error("EXECABORT Transaction discarded because of previous errors.");
         }
@@ -138,6 +145,10 @@ impl Session {
             }
             Vec::new()
         } else {
+            match room_for(&self.door.node, &ops).await {
+                Ok(taken) => *room = Some(taken),
+                Err(reply) => return reply,
+            }
             submit_watching(&self.door.node, ops, watched).await
         };
         if answered.contains(&Err(OpError::Refused(Refused::Changed))) {
@@ -162,15 +173,15 @@ impl Session {
             Plan::Reply(reply) => (Item::Ready(reply), Vec::new()),
             Plan::Ask(asking) => match Prepared::of(node, caller, asking.asks, command.name).await {
                 Ok(prepared) => {
-                    let (ops, known) = prepared.apart();
-                    (Item::Asked { known, reply: asking.reply }, ops)
+                    let (ops, turns) = prepared.apart();
+                    (Item::Asked { turns, reply: asking.reply }, ops)
                 }
                 Err(reply) => (Item::Ready(reply), Vec::new()),
             },
             Plan::Wait(waiting) => match Prepared::of(node, caller, waiting.asks(), command.name).await {
                 Ok(prepared) => {
-                    let (ops, known) = prepared.apart();
-                    (Item::Tried { known, waiting }, ops)
+                    let (ops, turns) = prepared.apart();
+                    (Item::Tried { turns, waiting }, ops)
                 }
                 Err(reply) => (Item::Ready(reply), Vec::new()),
             },
@@ -189,9 +200,9 @@ impl Session {
     ) -> Reply {
         match item {
             Item::Ready(reply) => reply,
-            Item::Asked { known, reply } => reply(Prepared::answers(known, answered), self.protocol),
-            Item::Tried { known, mut waiting } => {
-                match waiting.tried(Prepared::answers(known, answered), self.protocol) {
+            Item::Asked { turns, reply } => reply(Prepared::answers(turns, answered), self.protocol),
+            Item::Tried { turns, mut waiting } => {
+                match waiting.tried(Prepared::answers(turns, answered), self.protocol) {
                     Tried::Over(reply) => reply,
                     Tried::Nothing(_) => waiting.empty(),
                 }

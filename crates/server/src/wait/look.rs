@@ -12,6 +12,7 @@ use naven_store::reply::{OpError, TxnReply};
 use tokio::time::Instant;
 
 use super::line::{Front, Turn};
+use super::sync::{now, sleep_until};
 use super::{Poke, Waits, is_gone, taken};
 
 /// Most events that one call to the engine asks for, unless a single waiter wants more.
@@ -33,8 +34,9 @@ enum Found {
 pub(super) async fn look(waits: Arc<Waits>, queue: QueueId, poke: Poke, mut next: Instant) {
     loop {
         tokio::select! {
+            biased;
             () = poke.notified() => {}
-            () = tokio::time::sleep_until(next) => {}
+            () = sleep_until(next) => {}
         }
         // One event wakes few waiters: one is asked for at first, and twice as many while all are served.
         let mut size = 1;
@@ -43,7 +45,7 @@ pub(super) async fn look(waits: Arc<Waits>, queue: QueueId, poke: Poke, mut next
             match serve(&waits, queue, front).await {
                 Found::All => size = (size * 2).min(FRONT_EVENTS_MAX),
                 Found::Dry(wait) => {
-                    next = Instant::now() + wait;
+                    next = now() + wait;
                     break;
                 }
                 Found::Gone => return,
@@ -75,7 +77,7 @@ async fn serve(waits: &Waits, queue: QueueId, front: Vec<Front>) -> Found {
         lines.gone(queue, gone);
         return Found::Gone;
     }
-    lines.put_back(queue, back, Instant::now());
+    lines.put_back(queue, back, now());
     wait.map_or(Found::All, |wait| Found::Dry(wait.clamp(PAUSE_MIN, waits.look_every.max(PAUSE_MIN))))
 }
 

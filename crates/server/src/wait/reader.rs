@@ -7,7 +7,7 @@
 //! look. So an entry wakes one of them and not all. Readers of a stream all get what comes to it: all look.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use naven_api::{ErrorCode, KeyId, QueueId};
@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::Waits;
+use super::sync::{Mutex, MutexGuard, PoisonError, now, sleep_until};
 use crate::failure::Failure;
 
 /// What a reader waits for.
@@ -133,16 +134,17 @@ impl Seat {
     /// Ends when it is worthwhile to look: at a hint, at `due` where the engine said so, once in a while, and
     /// when all waits end. Cancel safe.
     pub(crate) async fn look(&self, due: Option<Instant>) -> Look {
-        let next = Instant::now() + self.waits.look_every;
+        let next = now() + self.waits.look_every;
         let next = due.map_or(next, |due| due.min(next));
         loop {
             if let Some(over) = self.waits.readers.places().over.clone() {
                 return over;
             }
             tokio::select! {
+                biased;
                 () = self.poke.notified() => {}
                 // Who is not the first of any line is told when there is something to look for.
-                () = tokio::time::sleep_until(next), if self.is_first() => {}
+                () = sleep_until(next), if self.is_first() => {}
             }
             if self.waits.readers.places().over.is_none() {
                 return Look::Now;

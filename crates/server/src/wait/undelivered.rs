@@ -7,11 +7,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use naven_api::EventId;
+use naven_core::planted::{Bug, has};
 use naven_store::Engine;
 use naven_store::reply::Grant;
 use naven_store::txn::{OpKind, Proof, Settle, SettleStep, Txn};
-use tokio::runtime::Handle;
-use tokio_util::task::TaskTracker;
+
+use super::sync::Tasks;
 
 /// Leases that nobody has yet. Dropped, they go back to their queues at once, and the attempt is not
 /// counted.
@@ -54,7 +55,7 @@ impl Undelivered {
 
 impl Drop for Undelivered {
     fn drop(&mut self) {
-        if !self.holds.is_empty() {
+        if !self.holds.is_empty() && !has(Bug::GoneWaiterServed) {
             self.give_back.give(std::mem::take(&mut self.holds));
         }
     }
@@ -69,29 +70,23 @@ impl fmt::Debug for Undelivered {
 /// Gives leases back, in tasks that the server owns: a drop cannot wait.
 pub(super) struct GiveBack {
     engine: Arc<dyn Engine>,
-    tasks: TaskTracker,
-    runtime: Handle,
+    tasks: Arc<Tasks>,
 }
 
 impl GiveBack {
-    /// Must be called within the runtime that will run the tasks.
-    pub(super) fn new(engine: Arc<dyn Engine>, tasks: TaskTracker) -> Self {
-        Self { engine, tasks, runtime: Handle::current() }
+    pub(super) fn new(engine: Arc<dyn Engine>, tasks: Arc<Tasks>) -> Self {
+        Self { engine, tasks }
     }
 
     fn give(&self, holds: Vec<(EventId, Proof)>) {
         let engine = Arc::clone(&self.engine);
         let back = |(event, proof)| OpKind::Settle(Settle { event, proof, step: SettleStep::GiveBack });
         let txn = Txn::each(holds.into_iter().map(back));
-        self.tasks.spawn_on(
-            async move {
-                // A refusal means that the lease ended by itself meanwhile; a failure, that it will.
-                let replies = engine.submit(vec![txn]).await;
-                let kept =
-                    replies.iter().flat_map(|reply| &reply.ops).filter(|answer| answer.is_err()).count();
-                tracing::debug!(kept, "gave back leases whose client was gone");
-            },
-            &self.runtime,
-        );
+        self.tasks.spawn(async move {
+            // A refusal means that the lease ended by itself meanwhile; a failure, that it will.
+            let replies = engine.submit(vec![txn]).await;
+            let kept = replies.iter().flat_map(|reply| &reply.ops).filter(|answer| answer.is_err()).count();
+            tracing::debug!(kept, "gave back leases whose client was gone");
+        });
     }
 }

@@ -12,7 +12,7 @@ fn queue_picture(name: &str) -> Value {
         "id": "$evq", "name": name, "stream": name, "description": "", "paused": false, "pauseReason": null,
         "defaultLeaseSeconds": 60, "maxLeaseSeconds": 0, "maxAttempts": 10,
         "backoff": { "initialSeconds": 5, "factor": 2, "maxSeconds": 3600, "jitter": 1 },
-        "lateAckGraceSeconds": 0, "keepDonePayload": false, "protectUnread": true,
+        "lateAckGraceSeconds": 0, "redisLeaseSeconds": null, "keepDonePayload": false, "protectUnread": true,
         "retentionSeconds": { "done": 86400, "dead": 1209600 }, "dedupeWindowSeconds": 300, "retention": "consumed",
         "counts": {
             "scheduled": 0, "ready": 0, "leased": 0, "held": 0, "retrying": 0, "done": 0, "dead": 0, "cancelled": 0
@@ -63,7 +63,7 @@ pub(crate) async fn a_queue_is_made_shown_changed_paused_and_deleted(factory: Fa
     let settings = json!({
         "description": "d", "defaultLeaseSeconds": 30, "maxLeaseSeconds": 90, "maxAttempts": 3,
         "backoff": { "initialSeconds": 1, "factor": 1.5, "maxSeconds": 60, "jitter": 0.25 }, "lateAckGraceSeconds": 7,
-        "keepDonePayload": true, "protectUnread": false, "retentionSeconds": { "done": 0, "dead": 9 },
+        "redisLeaseSeconds": 43200, "keepDonePayload": true, "protectUnread": false, "retentionSeconds": { "done": 0, "dead": 9 },
         "dedupeWindowSeconds": 60
     });
     let changed = server.call("PATCH", "/v1/event-queues/mail", settings.clone()).await.data();

@@ -38,6 +38,7 @@ mod malformed_shapes;
 mod malformed_targets;
 mod metrics;
 mod openapi;
+mod pending;
 mod progress;
 mod proxies;
 mod purge;
@@ -212,6 +213,11 @@ those_who_hold_and_wait_are_listed,
                 each_server_counts_its_own,
                 the_table_in_the_docs_is_what_is_told;
             openapi: every_documented_route_is_one, every_example_is_taken, the_pages_are_there_offline;
+            pending:
+                what_somebody_has_or_nobody_any_more_is_listed,
+                pending_deliveries_come_in_pages_and_by_place,
+                pending_deliveries_are_told_apart_by_holder_and_idle_time,
+                a_page_of_pending_deliveries_is_bounded_by_its_limit;
             progress:
                 a_heartbeat_says_how_far_the_work_came,
                 progress_is_a_percentage_a_note_or_both,
@@ -229,6 +235,7 @@ those_who_hold_and_wait_are_listed,
                 a_slow_head_and_an_idle_connection_are_closed,
                 large_bodies_under_way_wait_for_room,
                 a_large_body_that_finds_no_room_is_told_so,
+                a_large_answer_that_finds_no_room_is_told_so,
                 pipelined_requests_are_answered_in_order,
                 http2_is_served_and_its_reset_ends_a_wait;
             stats:

@@ -17,6 +17,8 @@ pub(crate) enum Kind {
     Text(usize, usize),
     /// Any text.
     AnyText,
+    /// What a queue may be called by: any text but none.
+    QueueRef,
     QueueName,
     StreamName,
     ConsumerId,
@@ -111,9 +113,12 @@ impl Kind {
             Self::Integer(min, _) => min.to_string(),
             Self::Decimal(_, max) => max.to_string(),
             Self::Flag | Self::True => "true".to_owned(),
-            Self::Text(..) | Self::AnyText | Self::QueueName | Self::StreamName | Self::ConsumerId => {
-                "\"x\"".to_owned()
-            }
+            Self::Text(..)
+            | Self::AnyText
+            | Self::QueueRef
+            | Self::QueueName
+            | Self::StreamName
+            | Self::ConsumerId => "\"x\"".to_owned(),
             Self::StartFrom => "\"new\"".to_owned(),
             Self::EntryId => "\"0-0\"".to_owned(),
             Self::Time | Self::TimeWithin => "\"1970-01-01T00:00:00Z\"".to_owned(),
@@ -137,7 +142,9 @@ impl Kind {
             Self::Decimal(..) => "0bsealo",
             Self::Flag | Self::True => "0ifsealo",
             Self::Text(0, _) | Self::AnyText => "0bifalo",
-            Self::Text(..) | Self::QueueName | Self::StreamName | Self::ConsumerId => "0bifealo",
+            Self::Text(..) | Self::QueueRef | Self::QueueName | Self::StreamName | Self::ConsumerId => {
+                "0bifealo"
+            }
             Self::StartFrom | Self::EntryId | Self::Time | Self::TimeWithin | Self::TimeAhead => "0bifsealo",
             Self::Word(_) | Self::Scopes | Self::Ids | Self::States => "0bifsealo",
             Self::Value => "",
@@ -172,7 +179,7 @@ impl Kind {
             Self::Flag => owned(&["\"true\"", "\"false\"", "0", "[true]"]),
             Self::True => owned(&["false", "\"true\"", "[true]"]),
             Self::Text(_, max) => vec![long(max + 1)],
-            Self::AnyText | Self::Object | Self::Headers => Vec::new(),
+            Self::AnyText | Self::QueueRef | Self::Object | Self::Headers => Vec::new(),
             Self::QueueName | Self::StreamName | Self::ConsumerId => self.names(),
             Self::StartFrom => {
                 let words = ["\"New\"", "\"end\"", "\"latest\""];

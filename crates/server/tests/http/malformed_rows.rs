@@ -47,6 +47,7 @@ const MADE: &[Field] = &[
     may("backoff.maxSeconds", Kind::Integer(0, 86_400)),
     may("backoff.jitter", Kind::Decimal(0, 1)),
     may("lateAckGraceSeconds", Kind::Integer(0, 3_600)),
+    may("redisLeaseSeconds", Kind::Integer(1, 43_200)),
     may("keepDonePayload", Kind::Flag),
     may("protectUnread", Kind::Flag),
     may("retentionSeconds", Kind::Object),
@@ -67,6 +68,7 @@ const CHANGED: &[Field] = &[
     null("backoff.maxSeconds", Kind::Integer(0, 86_400)),
     null("backoff.jitter", Kind::Decimal(0, 1)),
     null("lateAckGraceSeconds", Kind::Integer(0, 3_600)),
+    null("redisLeaseSeconds", Kind::Integer(1, 43_200)),
     null("keepDonePayload", Kind::Flag),
     null("protectUnread", Kind::Flag),
     null("retentionSeconds", Kind::Object),
@@ -116,7 +118,7 @@ const WHICH: &[Field] = &[
 ];
 const DRY: &[Field] = &[may("dryRun", Kind::Flag)];
 const REDRIVE: &[Field] = &[may("resetAttempts", Kind::Flag)];
-const TARGET: &[Field] = &[may("targetQueue", Kind::AnyText)];
+const TARGET: &[Field] = &[may("targetQueue", Kind::QueueRef)];
 const PURGE: &[Field] =
     &[may("states", Kind::States), may("olderThan", Kind::Time), may("dryRun", Kind::Flag)];
 const RESCHEDULE: &[Field] =
@@ -265,6 +267,12 @@ const TAIL: &[(&str, Asked)] = &[("states", Asked::Word("ready")), ("sample", As
 /// A trace that is none is passed over.
 const TRACE: &[(&str, Asked)] = &[("traceparent", Asked::Elsewhere), ("tracestate", Asked::Elsewhere)];
 const SPAN: &[(&str, Asked)] = &[("start", Asked::Place), ("end", Asked::Place), ("reverse", Asked::Flag)];
+const PENDING: &[(&str, Asked)] = &[
+    ("start", Asked::Place),
+    ("end", Asked::Place),
+    ("consumer", Asked::Text),
+    ("minIdleSeconds", Asked::Number(0, 315_360_000)),
+];
 
 /// A route and its parameters, in groups.
 pub(crate) type Parameters = (&'static str, &'static [&'static [(&'static str, Asked)]]);
@@ -300,5 +308,6 @@ pub(crate) const PARAMETERS: &[Parameters] = &[
     ("POST /v1/streams/{name}/events", &[ONCE, TRACE]),
     ("POST /v1/streams/{name}/events/batch", &[ONCE, TRACE]),
     ("DELETE /v1/streams/{name}/groups/{group}", &[FORCE]),
+    ("GET /v1/streams/{name}/groups/{group}/pending", &[PENDING, PAGE]),
     ("POST /v1/streams/{name}/groups/{group}/reset", &[ONCE]),
 ];

@@ -72,6 +72,7 @@ const ALLOWED: &[(&str, u64)] = &[
     ("DELETE /v1/streams/{name}/groups/{group}", 40_907),
     ("GET /v1/streams/{name}/groups/{group}/consumers", 0),
     ("DELETE /v1/streams/{name}/groups/{group}/consumers/{consumer}", 0),
+    ("GET /v1/streams/{name}/groups/{group}/pending", 0),
     ("POST /v1/streams/{name}/groups/{group}/reset", 40_002),
     ("POST /v1/streams/{name}/trim", 40_002),
     ("GET /v1/system", 0),

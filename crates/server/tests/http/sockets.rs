@@ -151,6 +151,47 @@ pub(crate) async fn a_large_body_that_finds_no_room_is_told_so(factory: Factory)
     assert_eq!(answer.envelope()["data"]["retryable"], true);
 }
 
+/// Room for one page of large payloads: while nobody reads it, others are told so, and what is small is served.
+pub(crate) async fn a_large_answer_that_finds_no_room_is_told_so(factory: Factory) {
+    let server = TestServer::start_with(factory, |config| {
+        config.limits.answers_bytes = 16 * 1024 * 1024;
+        config.patience.body_idle = Duration::from_millis(200);
+    })
+    .await;
+    server.queue("q", json!({})).await;
+    let events: Vec<Value> =
+        (0..25).map(|n| json!({ "payload": { "n": n, "x": "y".repeat(250_000) } })).collect();
+    for _ in 0..3 {
+        server.post("/v1/event-queues/q/events/batch", json!({ "events": events })).await;
+    }
+    let page = "/v1/event-queues/q/events?includePayload=true&limit=64";
+    let mut holder = server.connect().await;
+    holder.send(&request("GET", page, &server.key, None)).await;
+    // The holder may not have been seen yet.
+    let told = async {
+        loop {
+            let answer = server.get(page).await;
+            if answer.code() != 0 {
+                return answer;
+            }
+        }
+    };
+    let told = tokio::time::timeout(Duration::from_secs(20), told).await.expect("it is told");
+    assert_eq!(told.code(), 42_900);
+    assert_eq!(told.envelope()["data"]["retryable"], true);
+    let claim = json!({ "waitSeconds": 0, "maxEvents": 30 });
+    let claim = server.post("/v1/event-queues/q/claim-batch", claim).await;
+    assert_eq!(claim.code(), 42_900, "a large claim is answered at once, and given back");
+    let list = server.get("/v1/event-queues/q/events?limit=64").await;
+    assert_eq!(list.data()["items"].as_array().expect("a list").len(), 64, "what is small needs no room");
+    let answer = holder.answer().await.expect("it is read at last");
+    assert_eq!(answer.data()["items"].as_array().expect("a list").len(), 64);
+    let counts = &server.get("/v1/event-queues/q").await.data()["counts"];
+    assert_eq!((&counts["ready"], &counts["leased"]), (&json!(75), &json!(0)));
+    let claim = server.claim("q", 900).await;
+    assert_eq!(claim["event"]["attemptCount"], 1, "none was counted for the claim that found no room");
+}
+
 pub(crate) async fn pipelined_requests_are_answered_in_order(factory: Factory) {
     let server = TestServer::start(factory).await;
     server.queue("q", json!({})).await;

@@ -19,13 +19,22 @@ async fn a_key_opens_the_door() {
     assert_eq!(client.call(&["PING"]).await, NOAUTH);
     assert!(client.call(&["HELLO", "3"]).await.starts_with("-NOAUTH HELLO must be called"));
     assert_eq!(client.call(&["AUTH", "nvk_x"]).await, WRONGPASS);
-    assert_eq!(client.call(&["AUTH", "somebody", &server.key]).await, WRONGPASS);
+    assert_eq!(client.call(&["AUTH", "somebody", "nvk_x"]).await, WRONGPASS);
     assert_eq!(client.call(&["AUTH", "a", "b", "c"]).await, "-ERR syntax error");
-    assert_eq!(client.call(&["AUTH", "admin", &server.key]).await, "+OK");
-    assert_eq!(client.call(&["PING"]).await, "+PONG");
+    for user in ["somebody", "admin", "default", ""] {
+        assert_eq!(
+            client.call(&["AUTH", user, &server.key]).await,
+            "+OK",
+            "the user {user} is not looked at"
+        );
+        assert_eq!(client.call(&["PING"]).await, "+PONG");
+        assert_eq!(client.call(&["RESET"]).await, "+RESET");
+    }
+    assert_eq!(client.call(&["AUTH", &server.key, "somebody"]).await, WRONGPASS, "the key stands last");
+    assert_eq!(client.call(&["AUTH", &server.key]).await, "+OK");
     assert_eq!(client.call(&["RESET"]).await, "+RESET");
     assert_eq!(client.call(&["PING"]).await, NOAUTH, "a reset forgets the key");
-    let hello = client.call(&["HELLO", "3", "AUTH", "default", &server.key, "SETNAME", "me"]).await;
+    let hello = client.call(&["HELLO", "3", "AUTH", "somebody", &server.key, "SETNAME", "me"]).await;
     assert!(hello.starts_with("%7 server naven version 7.2.4 proto :3 id :1 mode standalone"), "{hello}");
     assert_eq!(client.call(&["CLIENT", "GETNAME"]).await, "me");
     assert!(client.call(&["HELLO", "2"]).await.starts_with("*14 server naven"));

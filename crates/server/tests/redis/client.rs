@@ -69,10 +69,17 @@ impl TestServer {
 
     /// A server that knows `record` besides its admin key.
     pub(crate) async fn with_key(record: KeyRecord) -> Self {
+        Self::with_keys(vec![record]).await
+    }
+
+    /// A server that knows `records` besides its admin key.
+    pub(crate) async fn with_keys(records: Vec<KeyRecord>) -> Self {
         let (clock, random) = (Arc::new(ManualClock::default()), Arc::new(SystemRandom));
         let engine: Arc<dyn Engine> = Arc::new(Model::new(clock.clone(), random.clone()));
-        let put = OpKind::Admin(AdminOp::PutKey { record, over: KeyCondition::Any });
-        engine.submit(vec![Txn::one(put)]).await;
+        for record in records {
+            let put = OpKind::Admin(AdminOp::PutKey { record, over: KeyCondition::Any });
+            engine.submit(vec![Txn::one(put)]).await;
+        }
         let key = BearerKey::generate(&*clock, &*random);
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let mut config = ServerConfig::new(any);

@@ -27,6 +27,18 @@ async fn pipelined_calls_are_answered_in_order() {
 }
 
 #[tokio::test]
+async fn a_reply_that_is_ready_waits_for_those_before_it() {
+    let server = TestServer::open().await;
+    server.stream("s").await;
+    let mut client = server.connect().await;
+    let calls: [&[&str]; 4] = [&["XADD", "s", "5-1", "a", "b"], &["ECHO", "1"], &["DEL", "s"], &["FOO"]];
+    client.send(&calls.iter().flat_map(|parts| bytes_of(parts)).collect::<Vec<u8>>()).await;
+    for wanted in ["5-1", "1", ":1", "-ERR unknown command 'FOO', with args beginning with: "] {
+        assert_eq!(client.reply().await, wanted);
+    }
+}
+
+#[tokio::test]
 async fn many_calls_at_once_are_all_answered() {
     let server = TestServer::open().await;
     let mut client = server.connect().await;

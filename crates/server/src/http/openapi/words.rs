@@ -6,8 +6,8 @@
 use naven_api::lease_batch::{LeaseBatchReply, LeaseBatchRequest};
 use naven_api::settle::{AckRequest, HeartbeatRequest, NackRequest};
 use naven_api::{
-    audit, bulk, claim, dead, envelope, event, event_list, key, operate, publish, purge, queue, settle,
-    stream, system, watch,
+    audit, bulk, claim, dead, envelope, event, event_list, key, operate, pending, publish, purge, queue,
+    settle, stream, system, watch,
 };
 use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
@@ -66,6 +66,7 @@ fn add_replies(all: &mut Vec<Named>) {
     add::<stream::StreamReply>(all);
     add::<stream::EntryReply>(all);
     add::<stream::GroupReply>(all);
+    add::<pending::PendingListReply>(all);
     add::<stream::StreamDeletedReply>(all);
     add::<stream::ConsumerDeletedReply>(all);
     add::<stream::TrimReply>(all);

@@ -4,6 +4,7 @@
 //! holds the two to each other).
 
 use naven_api::ErrorCode;
+use naven_api::limits::MIN_IDLE_SECONDS_MAX;
 
 use super::route::{
     ADMIN, CURSOR, Data, FORCE, Kind, LIMIT, NAME_PREFIX, PRODUCE, PUBLISHED, Parameter, READ, Route,
@@ -19,6 +20,16 @@ const START: Parameter =
 const END: Parameter =
     optional("end", "The last place shown: an entry's id, or an RFC 3339 time", Kind::Pattern(PLACE));
 const REVERSE: Parameter = optional("reverse", "Whether the last entry comes first", Kind::Flag);
+const MIN_IDLE_SECONDS: Parameter = optional(
+    "minIdleSeconds",
+    "Only what nothing was heard of for so long, by default 0",
+    Kind::Integer(0, MIN_IDLE_SECONDS_MAX),
+);
+const CONSUMER: Parameter = optional(
+    "consumer",
+    "Only what this Redis consumer has, or what is leased: @http, or what nobody has: empty",
+    Kind::Text,
+);
 
 /// In the order of the contract.
 pub(super) const ROUTES: &[Route] = &[
@@ -126,6 +137,24 @@ pub(super) const ROUTES: &[Route] = &[
         body: None,
         answers: &ok(Data::Of("ConsumerDeletedReply"), "It is forgotten, or never was"),
         errors: errors!(UnknownField, StreamOrGroupNotFound),
+    },
+    Route {
+        method: "GET",
+        path: "/v1/streams/{name}/groups/{group}/pending",
+        summary: "List what is pending in a queue in the order of the places",
+        scope: READ,
+        query: &[START, END, CONSUMER, MIN_IDLE_SECONDS, CURSOR, LIMIT],
+        body: None,
+        answers: &ok(
+            Data::Of("PendingListReply"),
+            "One page of what somebody has, and of what waits to be taken again",
+        ),
+        errors: &[
+            ErrorCode::InvalidField,
+            ErrorCode::UnknownField,
+            ErrorCode::InvalidCursor,
+            ErrorCode::StreamOrGroupNotFound,
+        ],
     },
     Route {
         method: "POST",

@@ -17,24 +17,16 @@ const HELLO_NOAUTH: &str = "NOAUTH HELLO must be called with the client already 
 /// The version of Redis' words that is spoken here.
 pub(super) const REDIS_VERSION: &str = "7.2.4";
 
-/// `AUTH [user] key`: the key is a bearer key; of the user, `default` and the key's own name will do.
+/// `AUTH [user] key`: the key is a bearer key, and says by itself who calls. What stands before it is not looked at:
+/// clients send `default`, or what their settings call the user.
 pub(super) fn auth(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
-    let (user, key) = match call.arguments() {
-        [key] => (None, key.clone()),
-        [user, key] => (Some(user.clone()), key.clone()),
-        _ => return Err(syntax()),
-    };
-    Ok(Plan::session(move |session| {
-        show_key(session, user.as_deref(), &key).map_or_else(|refused| refused, |()| Reply::OK)
-    }))
+    let ([key] | [_, key]) = call.arguments() else { return Err(syntax()) };
+    let key = key.clone();
+    Ok(Plan::session(move |session| show_key(session, &key).map_or_else(|refused| refused, |()| Reply::OK)))
 }
 
-fn show_key(session: &mut Session, user: Option<&[u8]>, key: &[u8]) -> Result<(), Reply> {
+fn show_key(session: &mut Session, key: &[u8]) -> Result<(), Reply> {
     let caller = session.find_caller(key).map_err(|_| Reply::error(WRONGPASS))?;
-    let is_its = |user: &[u8]| user == b"default" || user == caller.key().name.as_bytes();
-    if !user.is_none_or(is_its) {
-        return Err(Reply::error(WRONGPASS));
-    }
     session.set_caller(Some(caller));
     Ok(())
 }
@@ -42,7 +34,7 @@ fn show_key(session: &mut Session, user: Option<&[u8]>, key: &[u8]) -> Result<()
 #[derive(Default)]
 struct Hello {
     protocol: Option<Protocol>,
-    key: Option<(Bytes, Bytes)>,
+    key: Option<Bytes>,
     name: Option<Bytes>,
 }
 
@@ -61,8 +53,8 @@ pub(super) fn hello(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
     }
     while let Some((option, behind)) = rest.split_first() {
         rest = match behind {
-            [user, key, behind @ ..] if is(option, "auth") => {
-                hello.key = Some((user.clone(), key.clone()));
+            [_, key, behind @ ..] if is(option, "auth") => {
+                hello.key = Some(key.clone());
                 behind
             }
             [name, behind @ ..] if is(option, "setname") => {
@@ -79,8 +71,8 @@ pub(super) fn hello(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
 }
 
 fn greet(session: &mut Session, hello: Hello) -> Reply {
-    if let Some((user, key)) = &hello.key
-        && let Err(refused) = show_key(session, Some(user), key)
+    if let Some(key) = &hello.key
+        && let Err(refused) = show_key(session, key)
     {
         return refused;
     }

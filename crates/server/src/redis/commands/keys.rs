@@ -5,19 +5,19 @@
 
 use bytes::Bytes;
 use naven_api::Scope;
-use naven_api::limits::STREAM_NAME_BYTES_MAX;
 use naven_store::read::Read;
 use naven_store::reply::{OpError, OpReply, Refused};
 use naven_store::txn::{DeleteOp, OpKind, Rename, StreamRef};
 
 use super::arguments::shown;
+use super::names;
 use crate::redis::frame::{Reply, Request};
 use crate::redis::plan::{Answer, Ask, Need, Plan, Setting, Touched};
 use crate::redis::refusal::refusal;
 
 /// `key`, held by itself: what was read from the socket with it is let go.
 fn stream(key: &Bytes) -> StreamRef {
-    StreamRef(Bytes::copy_from_slice(key))
+    StreamRef(names::key(key))
 }
 
 /// The question whether `key` is there.
@@ -91,10 +91,7 @@ pub(super) fn time_to_live(call: &Request, _: Setting<'_>) -> Result<Plan, Reply
 /// `RENAME key new`.
 pub(super) fn rename(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
     let [from, to] = call.arguments() else { return Err(Reply::error("ERR syntax error")) };
-    if to.len() > STREAM_NAME_BYTES_MAX {
-        return Err(Reply::error(format!("ERR a key has at most {STREAM_NAME_BYTES_MAX} bytes")));
-    }
-    let (from, to) = (stream(from), stream(to));
+    let (from, to) = (stream(from), StreamRef(names::new_key(to)?));
     let need = |stream: &StreamRef| Need { scope: Scope::Admin, on: Touched::Stream(stream.0.clone()) };
     let needs = vec![need(&from), need(&to)];
     let note = ("stream.rename", format!("{} to {}", shown(&from.0), shown(&to.0)));

@@ -45,3 +45,5 @@ mod xtrim;
 #[cfg(test)]
 pub(crate) use entries::fields as fields_of;
 pub(crate) use parsers::parser;
+#[cfg(any(test, fuzzing))]
+pub(crate) use scan::check_scan_cursor;

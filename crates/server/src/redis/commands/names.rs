@@ -25,10 +25,15 @@ pub(super) struct GroupName {
 }
 
 impl GroupName {
-    /// The group of these names.
-    pub(super) fn of(stream: &Bytes, group: &Bytes) -> Result<Self, Reply> {
-        let group = name(group, "ERR a group's name has at most 512 bytes")?;
-        Ok(Self { stream: key(stream)?, group })
+    /// The group of these names, there or not.
+    pub(super) fn of(stream: &Bytes, group: &Bytes) -> Self {
+        Self { stream: key(stream), group: key(group) }
+    }
+
+    /// The same for a group that is to be made.
+    pub(super) fn to_make(stream: &Bytes, group: &Bytes) -> Result<Self, Reply> {
+        let (stream, group) = (new_key(stream)?, checked(group, "ERR a group's name has 1 to 512 bytes")?);
+        Ok(Self { stream, group })
     }
 
     pub(super) fn queue(&self) -> QueueRef {
@@ -51,9 +56,15 @@ impl GroupName {
     }
 }
 
-/// A stream's name. It is copied: an argument is a view of all that was read with it.
-pub(super) fn key(name_given: &Bytes) -> Result<Bytes, Reply> {
-    name(name_given, "ERR a key has at most 512 bytes")
+/// A stream's name, there or not. It is copied: an argument is a view of all that was read with it. Of a name that
+/// is longer than any is, no more is kept than shows that.
+pub(super) fn key(given: &Bytes) -> Bytes {
+    Bytes::copy_from_slice(given.get(..=STREAM_NAME_BYTES_MAX).unwrap_or(given))
+}
+
+/// The name of a stream that may be made by the call.
+pub(super) fn new_key(given: &Bytes) -> Result<Bytes, Reply> {
+    checked(given, "ERR a stream's name has 1 to 512 bytes")
 }
 
 /// A consumer's name.
@@ -61,7 +72,10 @@ pub(super) fn consumer(name_given: &Bytes) -> Result<Bytes, Reply> {
     if is_of_http(name_given) {
         return Err(Reply::error("ERR consumer names that begin with @http belong to the HTTP door"));
     }
-    name(name_given, "ERR a consumer's name has at most 512 bytes")
+    if name_given.len() > STREAM_NAME_BYTES_MAX {
+        return Err(Reply::error("ERR a consumer's name has at most 512 bytes"));
+    }
+    Ok(Bytes::copy_from_slice(name_given))
 }
 
 /// Whether a consumer of this name is one of the HTTP door.
@@ -69,8 +83,8 @@ pub(super) fn is_of_http(name: &[u8]) -> bool {
     name.starts_with(HTTP_PREFIX)
 }
 
-fn name(given: &Bytes, rule: &'static str) -> Result<Bytes, Reply> {
-    let fits = given.len() <= STREAM_NAME_BYTES_MAX;
+fn checked(given: &Bytes, rule: &'static str) -> Result<Bytes, Reply> {
+    let fits = (1..=STREAM_NAME_BYTES_MAX).contains(&given.len());
     if fits { Ok(Bytes::copy_from_slice(given)) } else { Err(Reply::error(rule)) }
 }
 

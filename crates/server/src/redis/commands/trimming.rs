@@ -9,6 +9,10 @@ use super::number::whole;
 use super::{ids, words};
 use crate::redis::frame::Reply;
 
+/// Redis keeps so many entries of a stream together (`stream-node-max-entries`, as it comes): a trim with `~` drops
+/// whole groups of them.
+pub(super) const NODE_ENTRIES: u64 = 100;
+
 /// What a trim with `~` drops at most where it says no LIMIT, as in Redis.
 const ABOUT_ENTRIES_MAX: u64 = 10_000;
 
@@ -78,8 +82,9 @@ impl TrimmingRead {
             Some(limit) => Some(limit).filter(|limit| *limit > 0),
             None => self.is_about.then_some(ABOUT_ENTRIES_MAX),
         };
+        let step = if self.is_about { NODE_ENTRIES } else { 1 };
         let references = self.references.unwrap_or(References::Keep);
-        Ok(self.keep.map(|keep| Trimming { keep, limit, references }))
+        Ok(self.keep.map(|keep| Trimming { keep, step, limit, references }))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::redis::plan::{Answer, Need, Plan, Setting, Touched};
 /// `XACK key group id [id ...]`.
 pub(super) fn parse(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
     let [key, group, given @ ..] = call.arguments() else { return Err(words::arity("xack")) };
-    let of = GroupName::of(key, group)?;
+    let of = GroupName::of(key, group);
     let places = match ids::places(given) {
         Ok(places) => places,
         Err(error) => {
@@ -32,7 +32,7 @@ pub(super) fn parse(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
 pub(super) fn parse_del(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
     let [key, group, rest @ ..] = call.arguments() else { return Err(words::arity("xackdel")) };
     let (references, places) = listed(rest)?;
-    let of = GroupName::of(key, group)?;
+    let of = GroupName::of(key, group);
     let wanted = places.len();
     let mut ask = of.ask(ack(&of, places, Some(references)), Scope::Consume);
     // What it drops is dropped for everybody, as by XDEL.
@@ -68,7 +68,7 @@ pub(super) fn parse_nack(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> 
     if !rest.is_empty() {
         return Err(words::syntax());
     }
-    let of = GroupName::of(key, group)?;
+    let of = GroupName::of(key, group);
     let op = NackEntries { queue: of.queue(), places, how, delay_ms, error: None, redis_count };
     let ask = of.ask(OpKind::Reader(ReaderOp::Nack(op)), Scope::Consume);
     Ok(Plan::ask(ask, move |answer, _| words::unless_missing(answer, words::no_key_or_group(&of), count)))

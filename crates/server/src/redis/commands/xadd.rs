@@ -44,7 +44,7 @@ pub(super) fn parse(call: &Request, setting: Setting<'_>) -> Result<Plan, Reply>
     if options.place == PlaceWish::Exactly(ids::FIRST) {
         return Err(Reply::error("ERR The ID specified in XADD must be greater than 0-0"));
     }
-    let key = names::key(key)?;
+    let key = names::new_key(key)?;
     let body = body(fields, setting.limits.payload_bytes)?;
     let dedupe = options.producer.map(|producer| dedupe(producer, options.place, &body)).transpose()?;
     let entry = EntryWish { make_stream: options.make_stream, place: options.place, trim };
@@ -59,11 +59,14 @@ pub(super) fn parse(call: &Request, setting: Setting<'_>) -> Result<Plan, Reply>
         trace: None,
         entry: Some(Box::new(entry)),
     };
-    Ok(Plan::ask(Ask::on_stream(OpKind::Append(append), Scope::Produce, key), |answer, _| reply(answer)))
+    let ask = Ask::on_stream(OpKind::Append(append), Scope::Produce, key);
+    // A stream that would have been made is one that the key does not reach: null would hide that nothing was added.
+    let absent = if options.make_stream { words::no_key() } else { Reply::Null };
+    Ok(Plan::ask(ask, |answer, _| reply(answer, absent)))
 }
 
-fn reply(answer: Answer) -> Reply {
-    words::unless_missing(answer, Reply::Null, |answer| match answer {
+fn reply(answer: Answer, absent: Reply) -> Reply {
+    words::unless_missing(answer, absent, |answer| match answer {
         Ok(OpReply::Event(view) | OpReply::Deduped(view)) => view.place.map_or(Reply::Null, ids::shown),
         answer => words::unexpected(answer),
     })

@@ -44,7 +44,7 @@ pub(super) fn parse(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
             _ => return Err(words::syntax()),
         };
     }
-    let of = GroupName::of(key, group)?;
+    let of = GroupName::of(key, group);
     let scan = ScanTransfer {
         queue: of.queue(),
         consumer: names::consumer(consumer)?,

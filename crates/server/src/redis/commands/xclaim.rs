@@ -17,7 +17,7 @@ use crate::redis::plan::{Answer, Plan, Setting};
 /// [LASTID id]`.
 pub(super) fn parse(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
     let [key, group, consumer, rest @ ..] = call.arguments() else { return Err(words::arity("xclaim")) };
-    let of = GroupName::of(key, group)?;
+    let of = GroupName::of(key, group);
     let absent = words::no_key_or_group(&of);
     let transfer = match transfer(&of, consumer, rest) {
         Ok(transfer) => transfer,

@@ -17,7 +17,7 @@ use crate::redis::plan::{Answer, Ask, Plan, Setting};
 /// `XDEL key id [id ...]`.
 pub(super) fn parse(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
     let [key, given @ ..] = call.arguments() else { return Err(words::arity("xdel")) };
-    let key = names::key(key)?;
+    let key = names::key(key);
     let places = match ids::places(given) {
         Ok(places) => places,
         Err(error) => {
@@ -33,7 +33,7 @@ pub(super) fn parse(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
 pub(super) fn parse_ex(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
     let [key, rest @ ..] = call.arguments() else { return Err(words::arity("xdelex")) };
     let (references, places) = listed(rest)?;
-    let key = names::key(key)?;
+    let key = names::key(key);
     let wanted = places.len();
     Ok(Plan::ask(ask(key, places, references), move |answer, _| fates(answer, wanted)))
 }

@@ -13,7 +13,7 @@ use super::names::{self, GroupName};
 use super::number::{shown, whole};
 use super::words::{self, Missing};
 use crate::redis::frame::{Reply, Request};
-use crate::redis::plan::{Answer, Plan, Setting};
+use crate::redis::plan::{Answer, Need, Plan, Setting, Touched};
 
 /// What is said of `XGROUP HELP`.
 const HELP: [&str; 17] = [
@@ -63,7 +63,7 @@ pub(super) fn parse_create(call: &Request, _: Setting<'_>) -> Result<Plan, Reply
     };
     let mut options = options(typed, rest, true)?;
     options.is_too_long = rest.len() > 3;
-    let of = GroupName::of(key, group)?;
+    let of = GroupName::to_make(key, group)?;
     let start = match judged(typed, start, ids::place, &options) {
         Ok(start) => start,
         Err(error) if options.make_stream => return Err(error),
@@ -80,7 +80,9 @@ pub(super) fn parse_create(call: &Request, _: Setting<'_>) -> Result<Plan, Reply
         start,
         entries_read: options.entries_read,
     };
-    let ask = of.ask(OpKind::Group(op), Scope::Consume);
+    let mut ask = of.ask(OpKind::Group(op), Scope::Consume);
+    // As over HTTP, the stream has to be reached as well: the group reads it.
+    ask.needs.push(Need { scope: Scope::Consume, on: Touched::Stream(of.stream.clone()) });
     Ok(Plan::ask(ask, |answer, _| match answer {
         Err(OpError::Refused(Refused::NameTaken)) => {
             Reply::error("BUSYGROUP Consumer Group name already exists")
@@ -96,7 +98,7 @@ pub(super) fn parse_set_id(call: &Request, _: Setting<'_>) -> Result<Plan, Reply
     };
     let mut options = options(typed, rest, false)?;
     options.is_too_long = rest.len() > 2;
-    let of = GroupName::of(key, group)?;
+    let of = GroupName::of(key, group);
     let start = match judged(typed, start, ids::place_or_end, &options) {
         Ok(start) => start,
         Err(error) => return Ok(once_group_found(of, error)),
@@ -109,7 +111,7 @@ pub(super) fn parse_set_id(call: &Request, _: Setting<'_>) -> Result<Plan, Reply
 /// `XGROUP DESTROY key group`.
 pub(super) fn parse_destroy(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
     let [_, key, group] = call.arguments() else { return Err(words::arity("xgroup|destroy")) };
-    let of = GroupName::of(key, group)?;
+    let of = GroupName::of(key, group);
     let reason = DeadReason::GroupDestroyed;
     let op = DeleteOp::Queue { queue: of.queue(), force: true, reason, revision: None };
     let ask = of.ask(OpKind::Delete(op), Scope::Admin).noted("queue.delete", of.told());
@@ -136,7 +138,7 @@ pub(super) fn parse_create_consumer(call: &Request, _: Setting<'_>) -> Result<Pl
     let [_, key, group, consumer] = call.arguments() else {
         return Err(words::arity("xgroup|createconsumer"));
     };
-    let of = GroupName::of(key, group)?;
+    let of = GroupName::of(key, group);
     let op = GroupOp::MakeConsumer { queue: of.queue(), name: names::consumer(consumer)? };
     let ask = of.ask(OpKind::Group(op), Scope::Consume);
     Ok(Plan::ask(ask, move |answer, _| {
@@ -152,8 +154,8 @@ pub(super) fn parse_delete_consumer(call: &Request, _: Setting<'_>) -> Result<Pl
     let [_, key, group, consumer] = call.arguments() else {
         return Err(words::arity("xgroup|delconsumer"));
     };
-    let of = GroupName::of(key, group)?;
-    if names::is_of_http(consumer) {
+    let of = GroupName::of(key, group);
+    if consumer.is_empty() || names::is_of_http(consumer) {
         return Ok(once_group_found(of, Reply::Integer(0)));
     }
     let op = DeleteOp::Consumer { queue: of.queue(), name: names::consumer(consumer)? };
@@ -206,7 +208,7 @@ fn judged(
 }
 
 fn once_group_found(of: GroupName, reply: Reply) -> Plan {
-    let look = of.look(Scope::Consume);
+    let look = of.look(Scope::Admin);
     names::once_found(look, reply, move |answer| absent(answer, &of))
 }
 

@@ -40,7 +40,7 @@ pub(super) fn parse_help(_: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
 /// `XINFO STREAM key [FULL [COUNT count]]`.
 pub(super) fn parse_stream(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
     let [typed, key, rest @ ..] = call.arguments() else { return Err(words::arity("xinfo|stream")) };
-    let key = names::key(key)?;
+    let key = names::key(key);
     let full = match rest {
         [] => Ok(None),
         [full] if full.eq_ignore_ascii_case(b"FULL") => Ok(Some(COUNT_DEFAULT)),
@@ -52,12 +52,12 @@ pub(super) fn parse_stream(call: &Request, _: Setting<'_>) -> Result<Plan, Reply
     match full {
         Ok(full) => {
             let read = Read::StreamDetail { stream: StreamRef(key.clone()), full };
-            let ask = Ask::on_stream(OpKind::Read(read), Scope::Consume, key);
+            let ask = Ask::on_stream(OpKind::Read(read), Scope::Read, key);
             Ok(Plan::ask(ask, |answer, _| words::unless_missing(answer, words::no_key(), picture)))
         }
         Err(error) => {
             let missing = |answer: &Answer| words::missing(answer).map(|_| words::no_key());
-            Ok(names::once_found(names::look_at_stream(&key, Scope::Consume), error, missing))
+            Ok(names::once_found(names::look_at_stream(&key, Scope::Read), error, missing))
         }
     }
 }
@@ -65,17 +65,17 @@ pub(super) fn parse_stream(call: &Request, _: Setting<'_>) -> Result<Plan, Reply
 /// `XINFO GROUPS key`.
 pub(super) fn parse_groups(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
     let [_, key] = call.arguments() else { return Err(words::arity("xinfo|groups")) };
-    let key = names::key(key)?;
+    let key = names::key(key);
     let read = Read::Groups(StreamRef(key.clone()));
-    let ask = Ask::on_stream(OpKind::Read(read), Scope::Consume, key);
+    let ask = Ask::on_stream(OpKind::Read(read), Scope::Read, key);
     Ok(Plan::ask(ask, |answer, _| words::unless_missing(answer, words::no_key(), picture)))
 }
 
 /// `XINFO CONSUMERS key group`.
 pub(super) fn parse_consumers(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
     let [_, key, group] = call.arguments() else { return Err(words::arity("xinfo|consumers")) };
-    let of = GroupName::of(key, group)?;
-    let ask = of.ask(OpKind::Read(Read::Consumers(of.queue())), Scope::Consume);
+    let of = GroupName::of(key, group);
+    let ask = of.ask(OpKind::Read(Read::Consumers(of.queue())), Scope::Read);
     Ok(Plan::ask(ask, move |answer, _| match words::missing(&answer) {
         Some(Missing::Stream) => words::no_key(),
         Some(Missing::Group) => words::no_group(&of),

@@ -8,11 +8,9 @@ use naven_store::read::{
 };
 
 use super::number::shown;
+use super::trimming::NODE_ENTRIES;
 use super::{entries, ids};
 use crate::redis::frame::Reply;
-
-/// Entries that one node of Redis' tree would hold.
-const NODE_ENTRIES: u64 = 100;
 
 type Pairs = Vec<(Reply, Reply)>;
 

@@ -19,19 +19,19 @@ pub(super) fn parse(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
     let [key, group, rest @ ..] = call.arguments() else { return Err(words::arity("xpending")) };
     let read = match rest {
         [] => {
-            let of = GroupName::of(key, group)?;
+            let of = GroupName::of(key, group);
             let read = Read::PendingSummary(of.queue());
             return Ok(plan(of, read));
         }
         [_, _, _, ..] if rest.len() <= 6 => list(rest)?,
         _ => return Err(words::syntax()),
     };
-    let of = GroupName::of(key, group)?;
+    let of = GroupName::of(key, group);
     if read.limit == 0 || read.start > read.end {
         let absent = words::no_key_or_group(&of);
         let missing = move |answer: &Answer| words::missing(answer).map(|_| absent.clone());
         let none = Reply::Array(Vec::new());
-        return Ok(names::once_found(of.look(Scope::Consume), none, missing));
+        return Ok(names::once_found(of.look(Scope::Read), none, missing));
     }
     let read = Read::Pending(PendingRead { queue: of.queue(), ..read });
     Ok(plan(of, read))
@@ -56,7 +56,7 @@ fn list(arguments: &[Bytes]) -> Result<PendingRead, Reply> {
 }
 
 fn plan(of: GroupName, read: Read) -> Plan {
-    let ask = of.ask(OpKind::Read(read), Scope::Consume);
+    let ask = of.ask(OpKind::Read(read), Scope::Read);
     Plan::ask(ask, move |answer, _| {
         words::unless_missing(answer, words::no_key_or_group(&of), |answer| match answer {
             Ok(OpReply::Page(page)) => match *page {

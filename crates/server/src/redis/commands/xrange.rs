@@ -17,7 +17,7 @@ use crate::redis::plan::{Answer, Ask, Plan, Setting};
 /// `XLEN key`.
 pub(super) fn parse_length(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
     let [key] = call.arguments() else { return Err(words::arity("xlen")) };
-    let look = names::look_at_stream(&names::key(key)?, Scope::Consume);
+    let look = names::look_at_stream(&names::key(key), Scope::Read);
     Ok(Plan::ask(look, |answer, _| {
         words::unless_missing(answer, Reply::Integer(0), |answer| match answer {
             Ok(OpReply::Page(page)) => match *page {
@@ -66,12 +66,12 @@ fn count(arguments: &[Bytes]) -> Result<Option<u64>, Reply> {
 }
 
 fn plan(key: &Bytes, range: Range, count: Option<u64>) -> Result<Plan, Reply> {
-    let key = names::key(key)?;
+    let key = names::key(key);
     let none = || Reply::Array(Vec::new());
     if count == Some(0) || range.start > range.end {
         let found = if count == Some(0) { Reply::NullArray } else { none() };
         let missing = move |answer: &Answer| words::missing(answer).map(|_| none());
-        return Ok(names::once_found(names::look_at_stream(&key, Scope::Consume), found, missing));
+        return Ok(names::once_found(names::look_at_stream(&key, Scope::Read), found, missing));
     }
     let wanted = count.unwrap_or(u64::MAX);
     let limit = u32::try_from(wanted).unwrap_or(u32::MAX).min(REDIS_REPLY_ENTRIES_MAX);
@@ -84,7 +84,7 @@ fn plan(key: &Bytes, range: Range, count: Option<u64>) -> Result<Plan, Reply> {
         max_bytes: REDIS_REPLY_BYTES_MAX,
         payload: true,
     };
-    let ask = Ask::on_stream(OpKind::Read(read), Scope::Consume, key);
+    let ask = Ask::on_stream(OpKind::Read(read), Scope::Read, key);
     Ok(Plan::ask(ask, move |answer, _| {
         words::unless_missing(answer, none(), |answer| match answer {
             Ok(OpReply::Page(page)) => match *page {

@@ -39,7 +39,7 @@ pub(super) fn parse(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
     let max_bytes = options.max_bytes();
     let streams = options.streams.iter().map(|(key, id)| {
         let behind = behind(id)?;
-        Ok((names::key(key)?, behind))
+        Ok((names::key(key), behind))
     });
     Ok(Plan::Wait(Box::new(XRead {
         streams: streams.collect::<Result<_, Reply>>()?,
@@ -65,10 +65,10 @@ impl XRead {
         let (start, reverse, limit) = match behind {
             Behind::Place(place) => match place.after() {
                 Some(start) => (start, false, self.limit.min(REDIS_REPLY_ENTRIES_MAX)),
-                None => return names::look_at_stream(key, Scope::Consume),
+                None => return names::look_at_stream(key, Scope::Read),
             },
             Behind::Newest => (ids::FIRST, true, 1),
-            Behind::Last => return names::look_at_stream(key, Scope::Consume),
+            Behind::Last => return names::look_at_stream(key, Scope::Read),
         };
         let read = Read::Entries {
             stream: StreamRef(key.clone()),
@@ -79,7 +79,7 @@ impl XRead {
             max_bytes: self.max_bytes,
             payload: true,
         };
-        Ask::on_stream(OpKind::Read(read), Scope::Consume, key.clone())
+        Ask::on_stream(OpKind::Read(read), Scope::Read, key.clone())
     }
 }
 

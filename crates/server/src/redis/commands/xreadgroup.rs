@@ -41,7 +41,7 @@ pub(super) fn parse(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
     let consumer = names::consumer(consumer)?;
     let mut from = Vec::new();
     for (key, id) in &options.streams {
-        let group = GroupName::of(key, group)?;
+        let group = GroupName::of(key, group);
         match after(id) {
             Ok(after) => from.push(From { group, after }),
             Err(error) => {

@@ -35,7 +35,7 @@ pub(super) fn parse(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
         }
         rest = behind;
     }
-    let key = names::key(key)?;
+    let key = names::key(key);
     let max_deleted = Some(max_deleted).filter(|place| *place != ids::FIRST);
     let op = SetId { stream: StreamRef(key.clone()), last, added, max_deleted };
     let told = String::from_utf8_lossy(&key).into_owned();

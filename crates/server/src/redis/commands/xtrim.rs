@@ -23,7 +23,7 @@ pub(super) fn parse(call: &Request, _: Setting<'_>) -> Result<Plan, Reply> {
         }
     }
     let Some(how) = trimming.done(true)? else { return Err(words::syntax()) };
-    let key = names::key(key)?;
+    let key = names::key(key);
     let kind = OpKind::Trim(Trim { stream: StreamRef(key.clone()), how });
     let told = String::from_utf8_lossy(&key).into_owned();
     let ask = Ask::on_stream(kind, Scope::Admin, key).noted("stream.trim", told);

@@ -33,8 +33,8 @@ pub(crate) struct Decoder {
     /// Arguments of the present command, and how many are still to come.
     parts: Vec<Bytes>,
     missing: usize,
-    /// Bytes looked at since the beginning: what the cost test counts.
-    #[cfg(test)]
+    /// Bytes looked at since the beginning: what the laws on cost count.
+    #[cfg(any(test, fuzzing))]
     pub(super) looks: usize,
 }
 
@@ -71,7 +71,7 @@ impl Decoder {
             taken: 0,
             parts: Vec::new(),
             missing: 0,
-            #[cfg(test)]
+            #[cfg(any(test, fuzzing))]
             looks: 0,
         }
     }
@@ -109,7 +109,7 @@ impl Decoder {
     }
 
     /// How many arguments there is room for without another allocation.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(super) fn parts_capacity(&self) -> usize {
         self.parts.capacity()
     }
@@ -136,7 +136,7 @@ impl Decoder {
         let line = buffer.split_to(end).freeze();
         self.taken += end;
         self.leave(buffer, 1);
-        #[cfg(test)]
+        #[cfg(any(test, fuzzing))]
         {
             self.looks += line.len();
         }
@@ -220,7 +220,7 @@ impl Decoder {
         let window = window.min(buffer.len());
         let unseen = buffer.get(self.scanned..window)?;
         let found = unseen.iter().position(|byte| ends(*byte)).map(|at| self.scanned + at);
-        #[cfg(test)]
+        #[cfg(any(test, fuzzing))]
         {
             self.looks += found.map_or(unseen.len(), |at| at + 1 - self.scanned);
         }

@@ -6,6 +6,8 @@
 mod bounds;
 mod decode;
 mod inline;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod laws;
 mod number;
 mod output;
 mod protocol_error;
@@ -15,12 +17,12 @@ mod request;
 mod tests;
 
 pub(crate) use bounds::Bounds;
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 pub(crate) use bounds::Stage;
 pub(crate) use decode::Decoder;
 pub(crate) use number::number;
 pub(crate) use output::Output;
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 pub(crate) use protocol_error::ProtocolError;
 pub(crate) use reply::{Protocol, Reply};
 pub(crate) use request::Request;

@@ -7,6 +7,7 @@ use bytes::{Buf, BytesMut};
 use naven_api::limits;
 
 use super::reply::{Protocol, Reply};
+use crate::room::Taken;
 
 /// Replies on their way out.
 ///
@@ -20,6 +21,8 @@ pub(crate) struct Output {
     is_holding_back: bool,
     /// Most bytes that waited since none did: about what the buffer has grown to.
     peak_bytes: usize,
+    /// The room that large replies among them take.
+    room: Option<Taken>,
 }
 
 impl Output {
@@ -31,6 +34,7 @@ impl Output {
             unread_max,
             is_holding_back: false,
             peak_bytes: 0,
+            room: None,
         }
     }
 
@@ -50,6 +54,25 @@ impl Output {
         reply.write(&mut self.bytes, self.protocol);
         self.peak_bytes = self.peak_bytes.max(self.pending_bytes());
         self.is_holding_back |= self.pending_bytes() >= self.unread_max;
+    }
+
+    /// Appends a reply that may be large, and for which this room was taken: what it needs of it is held until all has
+    /// been sent.
+    pub(crate) fn push_large(&mut self, reply: &Reply, mut room: Taken) {
+        let bytes = reply.about_bytes();
+        // Else the buffer would double until the reply fits.
+        self.bytes.reserve(bytes);
+        self.push(reply);
+        room.shrink_to(bytes);
+        match &mut self.room {
+            Some(held) => held.and(room),
+            None => self.room = Some(room),
+        }
+    }
+
+    /// True where replies that wait take room which others may need.
+    pub(crate) fn has_room(&self) -> bool {
+        self.room.as_ref().is_some_and(Taken::is_counted)
     }
 
     /// Bytes that the client has not been sent.
@@ -80,6 +103,7 @@ impl Output {
                 self.bytes = BytesMut::new();
             }
             self.peak_bytes = 0;
+            self.room = None;
         }
     }
 

@@ -59,6 +59,25 @@ impl Reply {
         Self::Bulk(value.into())
     }
 
+    /// About as many bytes as it is written in, and no fewer where texts are long.
+    pub(crate) fn about_bytes(&self) -> usize {
+        /// What stands around a value.
+        const AROUND: usize = 24;
+        let all = |items: &[Self]| items.iter().map(Self::about_bytes).sum::<usize>();
+        AROUND
+            + match self {
+                Self::Simple(text) | Self::Error(text) | Self::Bulk(text) | Self::BigNumber(text) => {
+                    text.len()
+                }
+                Self::Verbatim { text, .. } => text.len(),
+                Self::Array(items) | Self::Set(items) | Self::Push(items) => all(items),
+                Self::Map(pairs) => {
+                    pairs.iter().map(|(key, value)| key.about_bytes() + value.about_bytes()).sum()
+                }
+                Self::Integer(_) | Self::Null | Self::NullArray | Self::Double(_) | Self::Boolean(_) => 0,
+            }
+    }
+
     /// Appends the reply's bytes to `out`.
     pub(crate) fn write(&self, out: &mut BytesMut, protocol: Protocol) {
         let is_old = protocol == Protocol::Resp2;

@@ -1,12 +1,12 @@
 //! Replies as bytes, in both protocols.
 //!
 //! Lives here: a table of bytes as Valkey 9.1.2 sends them, and any reply read back. Not here: the reader
-//! (`reader.rs`).
+//! (`laws/reader.rs`).
 
 use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
 
-use super::reader::{Seen, read_all};
+use crate::redis::frame::laws::{Seen, read_all};
 use crate::redis::frame::{Protocol, Reply};
 
 fn written(reply: &Reply, protocol: Protocol) -> Vec<u8> {

@@ -1,10 +1,10 @@
-//! A reader of replies for tests, written from the protocol's description and not from the writer.
+//! A reader of replies, written from the protocol's description and not from the writer.
 //!
 //! Lives here: bytes to values. Not here: what the values should be (`replies.rs`).
 
 /// A reply as a client sees it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Seen {
+pub(crate) enum Seen {
     Simple(Vec<u8>),
     Error(Vec<u8>),
     Integer(i64),
@@ -22,7 +22,7 @@ pub(super) enum Seen {
 }
 
 /// All replies in `bytes`, which must end where one ends.
-pub(super) fn read_all(mut bytes: &[u8]) -> Vec<Seen> {
+pub(crate) fn read_all(mut bytes: &[u8]) -> Vec<Seen> {
     let mut seen = Vec::new();
     while !bytes.is_empty() {
         seen.push(read(&mut bytes));
