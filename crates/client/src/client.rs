@@ -37,6 +37,7 @@ const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub struct Client {
     http: reqwest::Client,
     base: Url,
+    access: Arc<Access>,
     call_timeout: Duration,
     /// Sent along with every call, so that clones share it.
     trace: Option<Arc<TraceContext>>,
@@ -58,6 +59,13 @@ pub struct Tagged<T> {
     /// Its version, as the server's `ETag` says it: handed in with a change, it lets the change pass only
     /// while nobody else has made one. None where the server said none.
     pub etag: Option<String>,
+}
+
+/// By what a server is reached, so that further connections can be made.
+struct Access {
+    authorization: HeaderValue,
+    /// The certificates that are trusted, where those of the system are not.
+    roots: Option<Vec<Certificate>>,
 }
 
 fn setup(why: String) -> Error {
@@ -121,20 +129,16 @@ impl Client {
         let mut authorization = HeaderValue::from_str(&format!("Bearer {key}"))
             .map_err(|_| setup("the key holds characters that no key has".to_owned()))?;
         authorization.set_sensitive(true);
-        let mut http = reqwest::Client::builder()
-            .default_headers(HeaderMap::from_iter([(AUTHORIZATION, authorization)]))
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
-            .connect_timeout(CONNECT_TIMEOUT)
-            .read_timeout(SILENCE_TIMEOUT)
-            .pool_idle_timeout(POOL_IDLE_TIMEOUT);
         // A plain connection trusts nobody, and needs no roots on the machine.
         let roots = roots.or_else(|| (base.scheme() == "http").then(Vec::new));
-        if let Some(roots) = roots {
-            http = http.tls_certs_only(roots);
-        }
-        let http = http.build().map_err(|error| setup(format!("no client can be made: {error}")))?;
-        Ok(Self { http, base, call_timeout: CALL_TIMEOUT, trace: None })
+        let access = Access { authorization, roots };
+        let http = access.connect()?;
+        Ok(Self { http, base, access: Arc::new(access), call_timeout: CALL_TIMEOUT, trace: None })
+    }
+
+    /// The same client with connections of its own: they are driven by the runtime that it is first used on.
+    pub(crate) fn with_own_connections(&self) -> Result<Self, Error> {
+        Ok(Self { http: self.access.connect()?, ..self.clone() })
     }
 
     /// The same client with another limit on the time of one call (30 s by default). A claim adds its
@@ -186,7 +190,8 @@ impl Client {
 
     fn prepare<B: Serialize>(&self, call: Call<'_, B>) -> RequestBuilder {
         let url = self.url(call.path, call.query);
-        let mut request = self.http.request(call.method, url).timeout(self.call_timeout + call.wait);
+        let mut request =
+            self.http.request(call.method, url).timeout(self.call_timeout.saturating_add(call.wait));
         if let Some(key) = call.once {
             request = request.header("idempotency-key", key.as_str());
         }
@@ -235,6 +240,22 @@ impl Client {
             url.query_pairs_mut().extend_pairs(query);
         }
         url
+    }
+}
+
+impl Access {
+    fn connect(&self) -> Result<reqwest::Client, Error> {
+        let mut http = reqwest::Client::builder()
+            .default_headers(HeaderMap::from_iter([(AUTHORIZATION, self.authorization.clone())]))
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .read_timeout(SILENCE_TIMEOUT)
+            .pool_idle_timeout(POOL_IDLE_TIMEOUT);
+        if let Some(roots) = &self.roots {
+            http = http.tls_certs_only(roots.iter().cloned());
+        }
+        http.build().map_err(|error| setup(format!("no client can be made: {error}")))
     }
 }
 

@@ -229,7 +229,7 @@ async fn a_dead_letter_keeps_its_payload_byte_for_byte() {
 const QUEUE: &str = r#"{"id":"evq_01kb7pn7zzzzzzzzzzzzzzzzzz","name":"mail","stream":"mail","description":"",
     "paused":false,"pauseReason":null,"defaultLeaseSeconds":60,"maxLeaseSeconds":0,"maxAttempts":5,
     "backoff":{"initialSeconds":5,"factor":2,"maxSeconds":3600,"jitter":1},"lateAckGraceSeconds":0,
-    "keepDonePayload":false,"protectUnread":true,"retentionSeconds":{"done":1,"dead":2},
+    "redisLeaseSeconds":null,"keepDonePayload":false,"protectUnread":true,"retentionSeconds":{"done":1,"dead":2},
     "dedupeWindowSeconds":300,"retention":"consumed","counts":{},"oldestReadyAgeSeconds":null,
     "createdAt":"2026-11-29T15:00:00.000Z","updatedAt":"2026-11-29T15:00:00.000Z"}"#;
 
