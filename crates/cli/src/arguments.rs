@@ -9,6 +9,7 @@ use crate::backup::BackupArgs;
 use crate::claim::ClaimArgs;
 use crate::completions::CompletionsArgs;
 use crate::config::ConfigCommand;
+use crate::consume::ConsumeArgs;
 use crate::dead_letter::DeadLetterCommand;
 use crate::event::EventCommand;
 use crate::heartbeat::HeartbeatArgs;
@@ -73,6 +74,8 @@ pub(crate) enum Command {
     Publish(PublishArgs),
     /// Claim due events under a lease.
     Claim(ClaimArgs),
+    /// Run a program for each event of a queue.
+    Consume(ConsumeArgs),
     /// Say that the work on an event goes on, and how far it came.
     Heartbeat(HeartbeatArgs),
     /// Say that an event is finished.

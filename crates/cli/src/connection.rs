@@ -15,9 +15,9 @@ use crate::print::Output;
 /// Where `serve` listens by default, as a client writes it.
 pub(crate) const DEFAULT_URL: &str = "http://127.0.0.1:7480";
 
-/// The server, the key, and how to show what it answers.
+/// The server and the key.
 #[derive(Debug, Args)]
-pub(crate) struct Connection {
+pub(crate) struct Access {
     /// The server's address.
     #[arg(long, env = "NAVEN_API_URL", default_value = DEFAULT_URL)]
     url: String,
@@ -30,13 +30,20 @@ pub(crate) struct Connection {
     /// trusts]
     #[arg(long, env = "NAVEN_CA_FILE", value_name = "FILE")]
     ca_file: Option<PathBuf>,
+}
+
+/// The server, the key, and how to show what it answers.
+#[derive(Debug, Args)]
+pub(crate) struct Connection {
+    #[command(flatten)]
+    access: Access,
 
     /// How to print: table on a terminal and jsonl in a pipe, unless it is named.
     #[arg(long, value_enum)]
     output: Option<Output>,
 }
 
-impl Connection {
+impl Access {
     /// A client for that server.
     ///
     /// # Errors
@@ -50,6 +57,16 @@ impl Connection {
             .map_err(|error| Failure::usage(format!("ca-file {}: {error}", path.display())))?;
         Client::trusting(&self.url, key, &roots)
             .map_err(|error| Failure::usage(format!("ca-file {}: {error}", path.display())))
+    }
+}
+
+impl Connection {
+    /// A client for that server.
+    ///
+    /// # Errors
+    /// As for [`Access::client`].
+    pub(crate) fn client(&self) -> Result<Client, Failure> {
+        self.access.client()
     }
 
     /// How to print.

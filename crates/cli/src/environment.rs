@@ -25,6 +25,12 @@ pub(crate) fn queue_id() -> anyhow::Result<Option<String>> {
     variable(QUEUE_ID)
 }
 
+/// Where programs are looked for.
+#[expect(clippy::disallowed_methods, reason = "it has no flag, and need not be UTF-8")]
+pub(crate) fn path() -> Option<std::ffi::OsString> {
+    std::env::var_os("PATH")
+}
+
 #[expect(clippy::disallowed_methods, reason = "the one place that reads a variable without a flag")]
 fn variable(name: &str) -> anyhow::Result<Option<String>> {
     match std::env::var(name) {

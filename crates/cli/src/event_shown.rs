@@ -36,7 +36,8 @@ fn delivery_lines(delivery: &DeliveryReply) -> Lines {
     ];
     lines.extend(delivery.next_attempt_at.map(|at| ("next attempt", at.to_string())));
     lines.extend(delivery.consumer_id.clone().map(|consumer| ("consumer", consumer)));
-    lines.extend(delivery.lease_expires_at.map(|at| ("leased until", at.to_string())));
+    let until = if delivery.state == "held" { "claimable at" } else { "leased until" };
+    lines.extend(delivery.lease_expires_at.map(|at| (until, at.to_string())));
     lines.extend(delivery.progress.as_ref().map(|progress| ("progress", progress_text(progress))));
     lines.extend(delivery.settled_at.map(|at| ("settled", at.to_string())));
     lines.extend(delivery.result.as_ref().map(|result| ("result", result.get().to_owned())));

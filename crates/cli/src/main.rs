@@ -11,6 +11,7 @@ mod completions;
 mod config;
 mod config_file;
 mod connection;
+mod consume;
 mod dead_letter;
 mod descriptors;
 mod dev;
@@ -23,6 +24,7 @@ mod heartbeat;
 mod import;
 mod key;
 mod logs;
+mod memory;
 mod operation;
 mod print;
 mod progress;
@@ -42,6 +44,7 @@ mod settle;
 mod signals;
 mod smoke;
 mod stream;
+mod stream_pending;
 mod verify;
 
 use std::future::Future;
@@ -92,6 +95,7 @@ fn run(arguments: Arguments, matches: &ArgMatches) -> Result<(), Failure> {
         Command::Operation(command) => as_client(log, operation::run(command)),
         Command::Publish(args) => as_client(log, publish::run(args)),
         Command::Claim(args) => as_client(log, claim::run(args)),
+        Command::Consume(args) => as_client(log, consume::run(args)),
         Command::Heartbeat(args) => as_client(log, heartbeat::run(args)),
         Command::Ack(args) => as_client(log, settle::ack(args)),
         Command::Nack(args) => as_client(log, settle::nack(args)),

@@ -211,7 +211,10 @@ async fn list(args: ListArgs) -> Result<(), Failure> {
 
 async fn create(args: CreateArgs) -> Result<(), Failure> {
     let CreateArgs { name, stream, from, fields, connection } = args;
-    let request = QueueCreateRequest { name, stream, from, fields: fields.fields(Backoff::default()) };
+    let mut fields = fields.fields(Backoff::default());
+    // A new queue has no such end unless one is named: only a change takes null for it.
+    fields.redis_lease_seconds = fields.redis_lease_seconds.filter(Option::is_some);
+    let request = QueueCreateRequest { name, stream, from, fields };
     let queue = answered(connection.client()?.create_queue(&request).await, ADVICE)?;
     Ok(connection.output().one(Some(&queue), queue_shown::lines)?)
 }

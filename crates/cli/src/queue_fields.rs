@@ -51,6 +51,11 @@ pub(crate) struct FieldArgs {
     #[arg(long, value_name = "N")]
     late_ack_grace_seconds: Option<u32>,
 
+    /// How long a consumer of the Redis door has what it was handed before a claim may take it, in seconds
+    /// (1 to 43200, or none; new queues: none)
+    #[arg(long, value_name = "N", value_parser = redis_lease)]
+    redis_lease_seconds: Option<RedisLease>,
+
     /// Keep the payloads of done events for as long as these are remembered (new queues: false)
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     keep_done_payload: Option<bool>,
@@ -76,6 +81,10 @@ pub(crate) struct FieldArgs {
     #[arg(long, value_enum, value_name = "WHEN")]
     stream_retention: Option<StreamRetention>,
 }
+
+/// How long a Redis consumer holds; none: without an end.
+#[derive(Debug, Clone, Copy)]
+struct RedisLease(Option<LeaseSeconds>);
 
 /// When entries leave a stream.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -110,6 +119,7 @@ impl FieldArgs {
             max_attempts: self.max_attempts,
             backoff: has_backoff.then_some(backoff),
             late_ack_grace_seconds: self.late_ack_grace_seconds,
+            redis_lease_seconds: self.redis_lease_seconds.map(|RedisLease(seconds)| seconds),
             keep_done_payload: self.keep_done_payload,
             protect_unread: self.protect_unread,
             retention_seconds: (kept != RetentionFields::default()).then_some(kept),
@@ -120,6 +130,13 @@ impl FieldArgs {
             }),
         }
     }
+}
+
+fn redis_lease(text: &str) -> Result<RedisLease, String> {
+    if text == "none" {
+        return Ok(RedisLease(None));
+    }
+    seconds(text).map(|seconds| RedisLease(Some(seconds))).map_err(|error| format!("{error}, or none"))
 }
 
 /// A number in thousandths, which is what the server keeps of it.

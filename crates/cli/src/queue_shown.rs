@@ -117,6 +117,7 @@ fn settings(queue: &QueueReply) -> Lines {
     if queue.late_ack_grace_seconds > 0 {
         lines.push(("grace", format!("{} s for late acks", queue.late_ack_grace_seconds)));
     }
+    lines.extend(queue.redis_lease_seconds.map(|lease| ("redis lease", format!("{lease} s"))));
     lines.push(("done kept", format!("{} s, {payload} payload", kept.done)));
     lines.push(("dead kept", format!("{} s", kept.dead)));
     lines.push(("dedupe", format!("{} s", queue.dedupe_window_seconds)));

@@ -20,6 +20,7 @@ use tracing::{error, info, warn};
 use crate::descriptors;
 use crate::environment;
 use crate::exit::{Exit, Failure};
+use crate::memory;
 use crate::print::line;
 use crate::settings::{Secret, Settings};
 use crate::signals::{Asked, Signals};
@@ -68,6 +69,9 @@ impl Serving {
         let admin_key = admin_key(&settings)?;
         let mut limits = ServerLimits::default();
         limits.connections = descriptors::for_connections(limits.connections);
+        let large = memory::for_large(limits.bodies_bytes.max(limits.answers_bytes));
+        limits.bodies_bytes = limits.bodies_bytes.min(large);
+        limits.answers_bytes = limits.answers_bytes.min(large);
         let config = ServerConfig {
             limits,
             redis: settings.redis,

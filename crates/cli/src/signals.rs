@@ -41,6 +41,14 @@ impl Signals {
         }
     }
 
+    /// The next signal, which stops whatever has no files to read again; its name. Cancel safe.
+    pub(crate) async fn any(&mut self) -> &'static str {
+        match self.next().await {
+            Asked::Stop(name) => name,
+            Asked::Reload => "SIGHUP",
+        }
+    }
+
     /// The next signal to stop; others are passed over. Cancel safe.
     pub(crate) async fn stop(&mut self) -> &'static str {
         loop {

@@ -1,7 +1,7 @@
 //! `naven stream`: streams on the command line.
 //!
 //! Lives here: its commands, their arguments and what they print. Not here: the calls (`naven-client`),
-//! and publishing to a stream (`publish.rs`).
+//! what is pending (`stream_pending.rs`), and publishing to a stream (`publish.rs`).
 
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::connection::{Connection, answered};
 use crate::exit::Failure;
 use crate::print::{Lines, Output, note};
+use crate::stream_pending::{self, PendingArgs};
 
 /// What to know where no answer came.
 const ADVICE: &str = "it may have been done: look before you repeat this";
@@ -28,6 +29,8 @@ pub(crate) enum StreamCommand {
     Show(ShowArgs),
     /// Show the entries of a stream, in the order of their places.
     Entries(EntriesArgs),
+    /// Show what is pending in a queue: what somebody has, and what waits to be taken again.
+    Pending(PendingArgs),
     /// Delete a stream and its queues.
     Delete(DeleteArgs),
     /// Drop a stream's oldest entries; what a queue still needs of them stays for it.
@@ -161,6 +164,7 @@ pub(crate) async fn run(command: StreamCommand) -> Result<(), Failure> {
         StreamCommand::List(args) => list(args).await,
         StreamCommand::Show(args) => show(args).await,
         StreamCommand::Entries(args) => entries(args).await,
+        StreamCommand::Pending(args) => stream_pending::pending(args).await,
         StreamCommand::Delete(args) => delete(args).await,
         StreamCommand::Trim(args) => trim(args).await,
         StreamCommand::Reset(args) => reset(args).await,

@@ -5,12 +5,13 @@
 
 mod support;
 
+use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
-use support::{Http, Naven, Start, key};
+use support::{Http, Naven, Resp, Start, key};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
@@ -25,6 +26,9 @@ const UNREAD_CONNECTIONS: usize = 64;
 const UNREAD_EACH: usize = 4;
 const PAYLOAD_BYTES: usize = 256 * 1024 - 64;
 const PIPELINED: usize = 10_000;
+/// A stream of 16 MiB.
+const ENTRIES: usize = 8 * 1024;
+const ENTRY_BYTES: usize = 2 * 1024;
 /// Far above what anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -39,7 +43,7 @@ fn slow_and_hostile_clients_cost_little_and_a_good_one_is_served() {
     let event = event.as_str().expect("an id").to_owned();
     (0..200).for_each(|_| _ = one_life(&good));
 
-    let watch = Watch::begin(&naven, good);
+    let watch = Watch::begin(&naven, move || one_life(&good));
     let runtime = Runtime::new().expect("a runtime starts");
     let slow = runtime.block_on(slow_clients(&naven.http));
     println!("hostile: {slow}");
@@ -52,6 +56,54 @@ fn slow_and_hostile_clients_cost_little_and_a_good_one_is_served() {
     assert!(lives > 100, "{lives}");
     naven.signal("TERM");
     assert_eq!(naven.ended().code, Some(0));
+}
+
+#[test]
+fn a_redis_client_that_never_reads_costs_little_and_another_is_served() {
+    let naven = Start::serve().ready();
+    let mut good = Resp::open(naven.redis(), key());
+    let entry = |n: usize| format!("XADD big * n {n} text {}", "x".repeat(ENTRY_BYTES));
+    good.all(&(0..ENTRIES).map(entry).collect::<Vec<_>>());
+    read_in_pages(&mut good);
+    let mut one_entry = move || {
+        let begun = Instant::now();
+        good.done("XADD other * n 1");
+        good.done("XLEN other");
+        begun.elapsed()
+    };
+    (0..200).for_each(|_| _ = one_entry());
+
+    let watch = Watch::begin(&naven, one_entry);
+    let mut hostile = std::net::TcpStream::connect(naven.redis()).expect("a connection is taken");
+    hostile.set_write_timeout(Some(Duration::from_secs(5))).expect("a fresh socket takes options");
+    let calls = format!("AUTH {}\r\n{}", key(), "XRANGE big - +\r\n".repeat(PIPELINED));
+    // The server may have had enough of them before it has them all.
+    let _ = hostile.write_all(calls.as_bytes());
+    std::thread::sleep(Duration::from_secs(5));
+    let (grown, p99, lives) = watch.end();
+    println!("hostile: memory grew by {grown} KiB; of {lives} adds of another client p99 {p99:?}");
+    assert!(grown <= GROWTH_KIB_MAX, "{grown} KiB");
+    assert!(lives > 50, "{lives}");
+    let mut first = [0; 5];
+    hostile.read_exact(&mut first).expect("there is an answer");
+    assert_eq!(&first, b"+OK\r\n");
+
+    let begun = Instant::now();
+    naven.signal("TERM");
+    assert_eq!(naven.ended().code, Some(0));
+    println!("hostile: the server ended in {:?}, with answers that nobody reads", begun.elapsed());
+    // A second, and three on a crowded machine.
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+}
+
+/// What the engine keeps at hand of a stream that is read is its own, and bounded: it is there from then on.
+fn read_in_pages(redis: &mut Resp) {
+    let mut from = "-".to_owned();
+    loop {
+        let page = redis.done(&format!("XRANGE big {from} + COUNT 100"));
+        let Some(last) = page.list().last() else { return };
+        from = format!("({}", last.list()[0].text());
+    }
 }
 
 /// Publishes, claims and acks one event; how long that took.
@@ -75,7 +127,7 @@ struct Watch {
 }
 
 impl Watch {
-    fn begin(naven: &Naven, good: Http) -> Self {
+    fn begin(naven: &Naven, mut good: impl FnMut() -> Duration + Send + 'static) -> Self {
         let (over, most) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let (pid, before) = (naven.pid(), resident_kib(naven.pid()));
         let (ends, peak) = (Arc::clone(&over), Arc::clone(&most));
@@ -89,7 +141,7 @@ impl Watch {
         let good = std::thread::spawn(move || {
             let mut lives = Vec::new();
             while !ends.load(Ordering::Relaxed) {
-                lives.push(one_life(&good));
+                lives.push(good());
                 std::thread::sleep(Duration::from_millis(20));
             }
             lives

@@ -5,10 +5,12 @@
 
 mod support;
 
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
 
-use support::{Naven, Start, key, run};
+use support::{Naven, Resp, Start, key, run};
 
 fn refused(start: Start, code: i32, says: &str) {
     match start.try_ready() {
@@ -81,13 +83,48 @@ fn a_waiting_claim_is_answered_null_when_the_server_stops() {
 }
 
 #[test]
+fn blocked_readers_of_the_redis_door_are_let_go_within_a_second() {
+    let naven = Start::serve().ready();
+    let mut other = Resp::open(naven.redis(), key());
+    other.done("XGROUP CREATE s g $ MKSTREAM");
+    let calls = ["XREADGROUP GROUP g c BLOCK 0 STREAMS s >", "XREAD BLOCK 0 STREAMS s $"];
+    let mut blocked: Vec<TcpStream> = calls
+        .map(|call| {
+            let mut stream = TcpStream::connect(naven.redis()).expect("a connection");
+            write!(stream, "AUTH {}\r\n{call}\r\n", key()).expect("the server reads");
+            stream
+        })
+        .into();
+    naven.wait_until("both wait", |_| {
+        Resp::open(naven.redis(), key()).done("INFO clients").text().contains("blocked_clients:2")
+    });
+    drop(other);
+    let begun = now();
+    naven.signal("TERM");
+    for stream in &mut blocked {
+        let mut said = String::new();
+        stream.read_to_string(&mut said).expect("closed, not reset");
+        assert_eq!(said, "+OK\r\n*-1\r\n", "nothing came, and it is told so");
+        println!("a blocked reader was let go after {:?}", begun.elapsed());
+        // The bound is a second; a crowded machine gets three.
+        assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    }
+    assert_eq!(naven.ended().code, Some(0));
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place where these tests read a clock")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+#[test]
 fn a_second_signal_ends_it_at_once() {
     let naven = Start::serve().ready();
     // A request that never ends holds up the graceful stop.
-    let mut open = std::net::TcpStream::connect(&naven.http).expect("a connection");
+    let mut open = TcpStream::connect(&naven.http).expect("a connection");
     let head = "POST /v1/event-queues HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n";
     let head = format!("{head}content-type: application/json\r\nauthorization: Bearer {}\r\n\r\n{{", key());
-    std::io::Write::write_all(&mut open, head.as_bytes()).expect("the server reads");
+    open.write_all(head.as_bytes()).expect("the server reads");
     naven.signal("TERM");
     naven.wait_until("the first signal is taken", |naven| naven.stderr().contains("stopping"));
     naven.signal("TERM");

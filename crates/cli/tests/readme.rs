@@ -135,13 +135,14 @@ fn the_quick_starts_commands_take_an_event_from_publish_to_ack() {
 fn the_commands_of_the_page_on_streams_run() {
     let naven = Start::serve().ready();
     let script: Vec<&str> = blocks(STREAMS).collect();
-    assert_eq!(script.len(), 4, "fan-out, a trim, a reset, a repetition");
+    assert_eq!(script.len(), 5, "fan-out, what is pending, a trim, a reset, a repetition");
     let printed = bash(&naven, &script.join("\n"));
     let answers: Vec<serde_json::Value> =
         printed.lines().map(|line| serde_json::from_str(line).expect("an answer")).collect();
     let event = |at: usize| &answers[at]["data"]["event"]["id"];
     assert_eq!((event(3), event(4)), (&answers[2]["data"]["id"], &answers[2]["data"]["id"]), "{printed}");
-    assert_eq!(answers[5]["data"]["trimmed"], 0, "{printed}");
-    assert_eq!(answers[6]["data"]["counts"]["ready"], 1, "{printed}");
-    assert_eq!(answers[7], answers[8], "the second answer is the first one again");
+    assert_eq!(&answers[5]["data"]["items"][0]["eventId"], event(3), "{printed}");
+    assert_eq!(answers[6]["data"]["trimmed"], 0, "{printed}");
+    assert_eq!(answers[7]["data"]["counts"]["ready"], 1, "{printed}");
+    assert_eq!(answers[8], answers[9], "the second answer is the first one again");
 }

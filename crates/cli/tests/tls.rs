@@ -189,6 +189,7 @@ fn both_doors_speak_it() {
     let redis = naven.ready.split_whitespace().find_map(|word| word.strip_prefix("redis="));
     let redis = redis.expect("the ready line names the Redis door");
     let root = certificates.text("server.pem");
+    let calls = format!("PING\r\nAUTH {}\r\nPING\r\nQUIT\r\n", key());
     for version in ["-tls1_2", "-tls1_3"] {
         let mut client = std::process::Command::new("openssl")
             .args(["s_client", "-connect", redis, "-CAfile", &root, version, "-quiet", "-ign_eof"])
@@ -197,10 +198,13 @@ fn both_doors_speak_it() {
             .stderr(std::process::Stdio::piped())
             .spawn()
             .expect("openssl starts");
-        client.stdin.take().expect("it reads").write_all(b"PING\r\nQUIT\r\n").expect("it is there");
+        client.stdin.take().expect("it reads").write_all(calls.as_bytes()).expect("it is there");
         let said = client.wait_with_output().expect("it ends");
         let text = String::from_utf8_lossy(&said.stdout).into_owned();
-        assert!(text.starts_with("-NOAUTH ") && text.contains("+OK"), "{version}: {said:?}");
+        assert!(
+            text.starts_with("-NOAUTH ") && text.ends_with("\r\n+OK\r\n+PONG\r\n+OK\r\n"),
+            "{version}: {said:?}"
+        );
         let seen = String::from_utf8_lossy(&said.stderr).into_owned();
         assert!(seen.contains("CN") && seen.contains("both"), "{version}: {seen}");
     }

@@ -121,6 +121,7 @@ pub(crate) fn built_in() -> Vec<Setting> {
         payload_bytes,
         request_bytes,
         bodies_bytes,
+        answers_bytes,
         uri_bytes,
         header_bytes,
         connections,
@@ -134,7 +135,16 @@ pub(crate) fn built_in() -> Vec<Setting> {
     vec![
         bytes("payload_bytes", payload_bytes, "The largest payload."),
         bytes("request_bytes", request_bytes, "The largest body of a request."),
-        bytes("bodies_bytes", bodies_bytes, "Large bodies under way at once; a further one waits for room."),
+        bytes(
+            "bodies_bytes",
+            bodies_bytes,
+            "Large requests under way at once, less where memory is short; a further one waits for room.",
+        ),
+        bytes(
+            "answers_bytes",
+            answers_bytes,
+            "Large answers that are not read yet, less where memory is short; a further one waits.",
+        ),
         bytes("uri_bytes", uri_bytes, "The longest path and query."),
         bytes("header_bytes", header_bytes, "The longest headers of a request together."),
         count(

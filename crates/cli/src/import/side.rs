@@ -144,6 +144,10 @@ fn text(refusal: &ServerError) -> String {
 fn not_let_in(error: &RedisError) -> String {
     match error.kind() {
         redis::ErrorKind::AuthenticationFailed => "AUTH: it does not know this user and password".to_owned(),
+        // Whoever answers AUTH with something else is no Redis, and what it wrote may have many lines.
+        redis::ErrorKind::Parse | redis::ErrorKind::UnexpectedReturnType => {
+            "AUTH: not an answer of Redis (is a Redis there?)".to_owned()
+        }
         _ if error.is_timeout() => format!("no connection within {} s", CONNECT_WAIT.as_secs()),
         _ => format!("no connection: {error}"),
     }

@@ -31,8 +31,14 @@ impl Bench {
 
     /// Makes a queue whose name nobody else uses.
     pub(crate) async fn queue(&self) -> anyhow::Result<TestQueue<'_>> {
+        self.queue_of_attempts(None).await
+    }
+
+    /// The same, whose events are given up after so many attempts.
+    pub(crate) async fn queue_of_attempts(&self, max_attempts: Option<u32>) -> anyhow::Result<TestQueue<'_>> {
         let name = format!("smoke-{}", naven_api::base32::encode_u128(SystemRandom.draw_u128()));
-        let request = QueueCreateRequest::new(name.parse::<QueueName>()?);
+        let mut request = QueueCreateRequest::new(name.parse::<QueueName>()?);
+        request.fields.max_attempts = max_attempts;
         self.client.create_queue(&request).await.context("a queue for the check")?;
         Ok(TestQueue { client: &self.client, name })
     }

@@ -2,8 +2,10 @@
 //!
 //! Lives here: what is done and what must come back. Not here: how it is reported (`command.rs`).
 
+use std::time::Duration;
+
 use anyhow::{Context, ensure};
-use naven_api::{ErrorCode, LeaseSeconds};
+use naven_api::{ErrorCode, LeaseSeconds, LeaseToken};
 use naven_client::{Error, Nack};
 
 use super::bench::Bench;
@@ -11,6 +13,8 @@ use super::throwaway::Throwaway;
 
 /// A lease long enough not to end during a check, in seconds.
 const LONG_LEASE: u32 = 60;
+/// Long enough for a clock of milliseconds to go on.
+const A_MOMENT: Duration = Duration::from_millis(20);
 /// Events of the check that kills the server.
 const EVENTS: usize = 12;
 
@@ -22,11 +26,15 @@ pub(crate) async fn main_path(bench: &Bench) -> anyhow::Result<()> {
     ensure!(claim.event.id == published.id, "another event came than was published");
     ensure!(claim.event.attempt_count == 1, "the first delivery is attempt {}", claim.event.attempt_count);
 
-    let longer = LeaseSeconds::try_from(LONG_LEASE * 2)?;
-    let beat = bench.client.heartbeat(claim.event.id, &claim.lease_token, Some(longer)).await;
+    // Of the same length, so that it must be counted from now.
+    tokio::time::sleep(A_MOMENT).await;
+    let same = LeaseSeconds::try_from(LONG_LEASE)?;
+    let beat = bench.client.heartbeat(claim.event.id, &claim.lease_token, Some(same)).await;
     let lease_end = beat.context("heartbeat")?.lease_expires_at.context("a heartbeat without a lease")?;
     ensure!(lease_end > claim.lease_expires_at, "the heartbeat did not extend the lease");
 
+    let forged = bench.client.ack(claim.event.id, &forged(&claim.lease_token)).await;
+    refused(forged, ErrorCode::LeaseLost).context("an ack with another last character in its token")?;
     let acked = bench.client.ack(claim.event.id, &claim.lease_token).await.context("ack")?;
     ensure!(acked.state == "done" && !acked.replayed, "the ack answered {acked:?}");
     let state = bench.client.event(claim.event.id).await.context("event")?.state;
@@ -34,8 +42,16 @@ pub(crate) async fn main_path(bench: &Bench) -> anyhow::Result<()> {
     queue.remove().await
 }
 
-/// A lease that ends hands the event to one other consumer, and the old token is worth nothing.
+/// A lease that ends hands the event to one other consumer, and the old token is worth nothing; nor is
+/// it where nobody else has the event yet. What was acked meanwhile is still known.
 pub(crate) async fn expiry(bench: &Bench) -> anyhow::Result<()> {
+    let lonely = bench.queue().await?;
+    lonely.publish().await?;
+    let finished = lonely.claim(LONG_LEASE, 5).await?;
+    bench.client.ack(finished.event.id, &finished.lease_token).await.context("ack")?;
+    lonely.publish().await?;
+    let late = lonely.claim(1, 5).await?;
+
     let queue = bench.queue().await?;
     queue.publish().await?;
     let first = queue.claim(1, 5).await?;
@@ -53,7 +69,14 @@ pub(crate) async fn expiry(bench: &Bench) -> anyhow::Result<()> {
     let stale = bench.client.ack(first.event.id, &first.lease_token).await;
     refused(stale, ErrorCode::LeaseLost).context("the first consumer's ack")?;
     bench.client.ack(second.event.id, &second.lease_token).await.context("the second consumer's ack")?;
-    queue.remove().await
+    queue.remove().await?;
+
+    // This lease began before that one, so it is over too.
+    let stale = bench.client.ack(late.event.id, &late.lease_token).await;
+    refused(stale, ErrorCode::LeaseExpired).context("a late ack while nobody else has the event")?;
+    let again = bench.client.ack(finished.event.id, &finished.lease_token).await;
+    ensure!(again.context("an ack again after a second")?.replayed, "it was not known to be acked");
+    lonely.remove().await
 }
 
 /// The same ack again is a success; a nack after it brings nothing back.
@@ -67,7 +90,26 @@ pub(crate) async fn repeated_ack(bench: &Bench) -> anyhow::Result<()> {
     ensure!(again.state == "done" && again.replayed, "the second ack answered {again:?}");
     let nack = bench.client.nack(event, token, &Nack::failed("the answer was lost")).await;
     refused(nack, ErrorCode::LeaseSettled).context("a nack after the ack")?;
+    let done = bench.client.queue(&queue.name).await.context("the queue")?.counts.done;
+    ensure!(done == 1, "after two acks of one event {done} are done");
     queue.is_empty().await.context("after the ack")?;
+    queue.remove().await
+}
+
+/// The last attempt's failure is a dead letter; a redrive begins anew, without the old token.
+pub(crate) async fn last_attempt(bench: &Bench) -> anyhow::Result<()> {
+    let queue = bench.queue_of_attempts(Some(1)).await?;
+    queue.publish().await?;
+    let claim = queue.claim(LONG_LEASE, 5).await?;
+    let (event, token) = (claim.event.id, &claim.lease_token);
+    let failed = bench.client.nack(event, token, &Nack::failed("on purpose")).await.context("nack")?;
+    ensure!(failed.state == "dead", "after its only attempt the event is {}", failed.state);
+    bench.client.redrive(event).await.context("redrive")?;
+    let old = bench.client.nack(event, token, &Nack::failed("once more")).await;
+    refused(old, ErrorCode::LeaseLost).context("the token from before the redrive")?;
+    let again = queue.claim(LONG_LEASE, 5).await.context("after the redrive")?;
+    ensure!(again.event.id == event, "another event came than was redriven");
+    bench.client.ack(event, &again.lease_token).await.context("ack")?;
     queue.remove().await
 }
 
@@ -109,6 +151,12 @@ pub(crate) async fn survives_a_kill(server: &mut Throwaway) -> anyhow::Result<()
         unclaimed.swap_remove(at.context("an event came twice, or one that was done")?);
     }
     queue.is_empty().await.context("after every event was delivered")
+}
+
+/// A token of the right form that nobody was handed.
+fn forged(token: &LeaseToken) -> LeaseToken {
+    let (rest, last) = token.reveal().split_at(token.reveal().len().saturating_sub(1));
+    LeaseToken::new(format!("{rest}{}", if last == "A" { 'Q' } else { 'A' }))
 }
 
 fn refused<T: std::fmt::Debug>(reply: Result<T, Error>, expected: ErrorCode) -> anyhow::Result<()> {

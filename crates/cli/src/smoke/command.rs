@@ -74,7 +74,9 @@ async fn lease_checks(bench: &Bench, report: &mut Report) -> anyhow::Result<()> 
     report.checked("publish, claim, heartbeat, ack", checks::main_path(bench)).await?;
     let name = "an expired lease is redelivered once and the stale ack is 409";
     report.checked(name, checks::expiry(bench)).await?;
-    report.checked("a repeated ack is 200", checks::repeated_ack(bench)).await
+    report.checked("a repeated ack is 200", checks::repeated_ack(bench)).await?;
+    let name = "the last attempt's failure is a dead letter, and a redrive begins anew";
+    report.checked(name, checks::last_attempt(bench)).await
 }
 
 /// How many checks failed so far.

@@ -57,7 +57,7 @@ struct Field {
     send: fn(&Scene, &mut Wire, &str) -> Answer,
 }
 
-const FIELDS: [Field; 13] = [
+const FIELDS: [Field; 14] = [
     Field { path: "leaseSeconds", takes_zero: false, send: claim_lease },
     Field { path: "waitSeconds", takes_zero: true, send: claim_wait },
     Field { path: "leaseSeconds", takes_zero: false, send: heartbeat_lease },
@@ -69,6 +69,7 @@ const FIELDS: [Field; 13] = [
     Field { path: "defaultLeaseSeconds", takes_zero: false, send: queue_default_lease },
     Field { path: "maxLeaseSeconds", takes_zero: true, send: queue_max_lease },
     Field { path: "lateAckGraceSeconds", takes_zero: true, send: queue_grace },
+    Field { path: "redisLeaseSeconds", takes_zero: false, send: queue_redis_lease },
     Field { path: "backoff.initialSeconds", takes_zero: true, send: backoff_initial },
     Field { path: "backoff.maxSeconds", takes_zero: true, send: backoff_max },
 ];
@@ -123,6 +124,10 @@ fn queue_max_lease(_: &Scene, wire: &mut Wire, value: &str) -> Answer {
 
 fn queue_grace(_: &Scene, wire: &mut Wire, value: &str) -> Answer {
     create(wire, format!(r#"{{"name":"grace","lateAckGraceSeconds":{value}}}"#))
+}
+
+fn queue_redis_lease(_: &Scene, wire: &mut Wire, value: &str) -> Answer {
+    create(wire, format!(r#"{{"name":"redis-lease","redisLeaseSeconds":{value}}}"#))
 }
 
 fn backoff_initial(_: &Scene, wire: &mut Wire, value: &str) -> Answer {

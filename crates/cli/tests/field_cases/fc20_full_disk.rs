@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::books::{Books, Standing};
 use crate::clock::{now, seconds, until};
-use crate::read_only::ReadOnly;
+use crate::read_only::read_only_from_now_on;
 use crate::scene::{Claim, Scene};
 use crate::small_disk::SmallDisk;
 use crate::support::{Answer, Start};
@@ -99,7 +99,7 @@ fn fc20_a_disk_that_turns_read_only_under_a_server_loses_nothing() {
     let scene = Scene::started(Start::serve().folder(folder.path()), json!({}));
     let (mut books, mut wire) = (Books::new(payload), scene.wire());
     let claims = publish_and_claim(&mut wire, &mut books, 3);
-    let read_only = ReadOnly::from_now_on(&scene.naven);
+    let read_only = read_only_from_now_on(&scene.naven);
     let calls = calls(&claims, &books);
     let answers: Vec<Option<Answer>> = std::thread::scope(|scope| {
         let ask = |(path, body): &(String, Value)| scene.http.try_call("POST", path, &body.to_string()).ok();

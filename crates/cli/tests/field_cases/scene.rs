@@ -38,7 +38,8 @@ impl Scene {
         scene
     }
 
-    fn around(naven: Naven) -> Self {
+    /// Around a server that runs.
+    pub(crate) fn around(naven: Naven) -> Self {
         let http = naven.client();
         let started_at = http.get("/v1/system").success()["startedAt"].clone();
         Self { naven, http, started_at }

@@ -3,14 +3,17 @@
 //! Lives here: going on where an import was interrupted, bringing along what has changed since, and what somebody
 //! did on the target meanwhile. Not here: a first import (`whole.rs`).
 
-use crate::scene::{Scene, of_group, picture, report};
-use crate::support::{Pass, Reply, between};
+use std::process::Stdio;
+use std::sync::mpsc;
+
+use crate::scene::{Scene, Side, of_group, picture, report};
+use crate::support::{Pass, between, naven};
 
 /// So many entries that each is read in several pages.
 const ENTRIES: usize = 3_000;
 
 /// A stream `s` of many entries, all of them pending for two consumers.
-fn fill(scene: &Scene) {
+fn fill<T: Side>(scene: &Scene<T>) {
     let add =
         |at| [b"XADD".to_vec(), b"s".to_vec(), format!("{at}-0").into(), b"f".to_vec(), vec![b'x'; 100]];
     scene.source.all(&(1..=ENTRIES).map(|at| add(at).to_vec()).collect::<Vec<_>>());
@@ -39,6 +42,19 @@ fn cut_at(word: &'static str, nth: usize) -> impl FnMut(&[u8]) -> Pass + Send + 
     }
 }
 
+/// A count that what was on its way when a connection broke may still change, once it stands still.
+fn settled(count: impl Fn() -> i64) -> i64 {
+    let mut there = -1;
+    loop {
+        let now = count();
+        if now == there {
+            return there;
+        }
+        there = now;
+        std::thread::sleep(std::time::Duration::from_millis(300));
+    }
+}
+
 #[test]
 fn an_import_that_was_cut_goes_on_behind_the_last_entry() {
     let scene = Scene::start();
@@ -49,7 +65,7 @@ fn an_import_that_was_cut_goes_on_behind_the_last_entry() {
     for part in ["stream s", "target 127.0.0.1", "XADD", "run it again"] {
         assert!(ended.stderr.contains(part), "{part}: {ended:?}");
     }
-    let Reply::Number(there) = scene.target.done("XLEN s") else { panic!("not a number") };
+    let there = settled(|| scene.target.done("XLEN s").number());
     assert!((900..1_000).contains(&there), "{there} entries arrived");
     let report = scene.whole("s");
     assert_eq!((&report["found"], &report["copied"]), (&there.into(), &(ENTRIES as i64 - there).into()));
@@ -63,18 +79,64 @@ fn a_pending_list_that_was_cut_is_made_whole() {
     let cut = between(&scene.target.place(), cut_at("XCLAIM", 1_500), |_| {});
     assert_eq!(scene.import_by(&scene.source.place(), &cut, &[]).code, Some(1));
     let group = |name: &str| scene.target.done("XINFO GROUPS s").list()[0].field(name).clone();
-    // What was on its way when the connection was cut is still being done.
-    let mut there = -1;
-    while let Reply::Number(now) = group("pending")
-        && now != there
-    {
-        there = now;
-        std::thread::sleep(std::time::Duration::from_millis(300));
-    }
+    let there = settled(|| group("pending").number());
     assert!((1_000..1_500).contains(&there), "{there} lines arrived");
     // Nothing comes twice to a consumer that begins too early.
     assert_eq!(group("last-delivered-id").text(), "2900-0");
     let report = scene.whole("s");
+    assert_eq!((of_group(&report, "claimed"), of_group(&report, "leftOut")), (2_900 - there as u64, 0));
+    scene.assert_alike("s");
+}
+
+/// Starts an import, ends its process at the `nth` place of `word`, and looks at what has arrived.
+fn killed_at(scene: &Scene, word: &'static str, nth: usize) {
+    let (here, reached) = mpsc::channel();
+    let (end, ended) = mpsc::channel::<()>();
+    let mut cut = cut_at(word, nth);
+    let held = between(
+        &scene.target.place(),
+        move |sent| {
+            let pass = cut(sent);
+            if matches!(pass, Pass::Cut(_)) {
+                // Nothing more passes before the process is gone.
+                here.send(()).expect("the test waits for it");
+                ended.recv().expect("the test ends it");
+            }
+            pass
+        },
+        |_| {},
+    );
+    let mut import = naven();
+    import.args(["import", &scene.source.url(), "--to", &scene.target.address(&held)]);
+    let mut import = import.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("naven starts");
+    reached.recv().expect("the import comes so far");
+    import.kill().expect("it is there to be killed");
+    assert_eq!(import.wait().expect("a killed process ends").code(), None);
+    end.send(()).expect("the go-between waits for it");
+}
+
+#[test]
+fn an_import_that_is_killed_among_entries_goes_on_behind_the_last() {
+    let scene = Scene::start();
+    fill(&scene);
+    killed_at(&scene, "XADD", 1_500);
+    let there = settled(|| scene.target.done("XLEN s").number());
+    assert!((1_200..1_500).contains(&there), "{there} entries arrived");
+    let report = scene.whole("s");
+    assert_eq!((&report["found"], &report["copied"]), (&there.into(), &(ENTRIES as i64 - there).into()));
+    assert_eq!((of_group(&report, "claimed"), of_group(&report, "leftOut")), (2_900, 0));
+    scene.assert_alike("s");
+}
+
+#[test]
+fn an_import_that_is_killed_in_a_pending_list_completes_it() {
+    let scene = Scene::start();
+    fill(&scene);
+    killed_at(&scene, "XCLAIM", 1_500);
+    let there = settled(|| scene.target.done("XINFO GROUPS s").list()[0].field("pending").number());
+    assert!((1_000..1_500).contains(&there), "{there} lines arrived");
+    let report = scene.whole("s");
+    assert_eq!((&report["found"], &report["copied"]), (&ENTRIES.into(), &0.into()));
     assert_eq!((of_group(&report, "claimed"), of_group(&report, "leftOut")), (2_900 - there as u64, 0));
     scene.assert_alike("s");
 }

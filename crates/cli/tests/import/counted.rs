@@ -3,7 +3,7 @@
 //! Lives here: what counting finds, with targets that do less than they say. Not here: what is refused before
 //! anything is written (`refused.rs`).
 
-use crate::scene::{Scene, report};
+use crate::scene::{Scene, Side, report};
 use crate::support::{Pass, between};
 
 fn fill(scene: &Scene) {

@@ -1,7 +1,7 @@
 //! `naven import` against a real Redis.
 //!
-//! Lives here: nothing but the list of its parts. The source is `redis-server`, which has to be installed; the
-//! target is in one place (`scene.rs`).
+//! Lives here: nothing but the list of its parts. The source is `redis-server`, which has to be installed. The
+//! target is the Redis door of `naven serve`, and in two tests another `redis-server`.
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -4,25 +4,81 @@
 
 use serde_json::Value;
 
-use crate::support::{Ended, Redis, Reply, run};
+use crate::support::{Ended, Naven, Redis, Reply, Start, exchange, key, run};
 
-/// The server that streams are copied to.
-pub(crate) fn target() -> Redis {
-    Redis::start(&[])
+/// A server that is spoken to as Redis clients do.
+pub(crate) trait Side {
+    /// HOST:PORT.
+    fn place(&self) -> String;
+
+    /// The address of it by way of `place`, with what lets the import in.
+    fn address(&self, place: &str) -> String;
+
+    /// Runs many commands at once.
+    fn all(&self, commands: &[Vec<Vec<u8>>]) -> Vec<Reply>;
+
+    /// Runs a command whose words have no spaces, and panics where it is refused.
+    fn done(&self, command: &str) -> Reply {
+        let words = command.split(' ').map(|word| word.as_bytes().to_vec()).collect();
+        let reply = self.all(&[words]).remove(0);
+        assert!(!matches!(reply, Reply::Error(_)), "{command}: {reply:?}");
+        reply
+    }
 }
 
-/// Two sides.
-pub(crate) struct Scene {
+impl Side for Redis {
+    fn place(&self) -> String {
+        self.place()
+    }
+
+    fn address(&self, place: &str) -> String {
+        format!("redis://{place}")
+    }
+
+    fn all(&self, commands: &[Vec<Vec<u8>>]) -> Vec<Reply> {
+        self.all(commands)
+    }
+}
+
+/// The Redis door, to which each connection shows the shared key.
+impl Side for Naven {
+    fn place(&self) -> String {
+        self.redis().to_owned()
+    }
+
+    fn address(&self, place: &str) -> String {
+        format!("redis://:{}@{place}", key())
+    }
+
+    fn all(&self, commands: &[Vec<Vec<u8>>]) -> Vec<Reply> {
+        let show = vec![b"AUTH".to_vec(), key().as_bytes().to_vec()];
+        let mut replies = exchange(self.redis(), &[&[show], commands].concat());
+        assert_eq!(replies.remove(0), Reply::Text(b"OK".to_vec()), "the door lets the key in");
+        replies
+    }
+}
+
+/// A source, which is a real Redis, and the server that its streams are copied to.
+pub(crate) struct Scene<T: Side = Naven> {
     pub(crate) source: Redis,
-    pub(crate) target: Redis,
+    pub(crate) target: T,
 }
 
 impl Scene {
     /// With nothing on either.
     pub(crate) fn start() -> Self {
-        Self { source: Redis::start(&[]), target: target() }
+        Self { source: Redis::start(&[]), target: Start::serve().ready() }
     }
+}
 
+impl Scene<Redis> {
+    /// From one real Redis to another.
+    pub(crate) fn between_redises() -> Self {
+        Self { source: Redis::start(&[]), target: Redis::start(&[]) }
+    }
+}
+
+impl<T: Side> Scene<T> {
     /// Imports with these further arguments.
     pub(crate) fn import(&self, args: &[&str]) -> Ended {
         self.import_by(&self.source.place(), &self.target.place(), args)
@@ -30,7 +86,7 @@ impl Scene {
 
     /// The same by way of other addresses.
     pub(crate) fn import_by(&self, source: &str, target: &str, args: &[&str]) -> Ended {
-        let (source, target) = (format!("redis://{source}"), format!("redis://{target}"));
+        let (source, target) = (format!("redis://{source}"), self.target.address(target));
         run(&[&["import", &source, "--to", &target, "--output", "json"], args].concat(), &[])
     }
 
@@ -61,7 +117,7 @@ pub(crate) fn of_group(report: &Value, field: &str) -> u64 {
 
 /// All of a stream but the time of day: entries, what it remembers, groups, consumers, pending lists. How long
 /// ago a line was delivered stands in it in whole minutes, which tests count in.
-pub(crate) fn picture(redis: &Redis, stream: &str) -> Vec<String> {
+pub(crate) fn picture(redis: &impl Side, stream: &str) -> Vec<String> {
     let info = redis.done(&format!("XINFO STREAM {stream}"));
     let mut picture: Vec<String> =
         ["length", "last-generated-id", "entries-added", "max-deleted-entry-id", "groups"]

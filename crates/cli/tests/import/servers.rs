@@ -6,31 +6,31 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
-use crate::scene::{Scene, report, target};
-use crate::support::{Redis, run};
+use crate::scene::{Scene, Side, report};
+use crate::support::{Redis, Start, key, run};
 
 #[test]
 fn passwords_come_from_the_address_or_the_key_and_are_never_told() {
-    let scene = Scene { source: Redis::start(&["--requirepass", "s3cret-a"]), target: target() };
-    scene.source.words(&[b"AUTH", b"s3cret-a"]);
-    scene.target.done("CONFIG SET requirepass s3cret-b");
+    let source = Redis::start(&["--requirepass", "s3cret-a"]);
+    let scene = Scene { source, target: Start::serve().ready() };
     let (source, target) = (scene.source.place(), scene.target.place());
     let import = |source: &str, to: &str, variables: &[(&str, &str)]| {
         let ended = run(&["import", source, "--to", to], variables);
-        assert!(!format!("{ended:?}").contains("s3cret"), "{ended:?}");
+        let said = format!("{ended:?}");
+        assert!(!said.contains("s3cret") && !said.contains(key()), "{said}");
         (ended.code, ended.stderr)
     };
     let (plain, good) = (format!("redis://{source}"), format!("redis://:s3cret-a@{source}"));
-    let (to, to_good) = (format!("redis://{target}"), format!("redis://:s3cret-b@{target}"));
+    let (to, to_good) = (format!("redis://{target}"), scene.target.address(&target));
     let bad = format!("redis://:s3cret-x@{source}");
-    let key = [("NAVEN_API_KEY", "s3cret-b")];
+    let with_key = [("NAVEN_API_KEY", key())];
     assert_eq!(import(&good, &to_good, &[]).0, Some(0));
-    assert_eq!(import(&good, &to, &key).0, Some(0));
-    let both = [key[0], ("NAVEN_REDIS_URL", &to), ("NAVEN_IMPORT_SOURCE", &good)];
+    assert_eq!(import(&good, &to, &with_key).0, Some(0));
+    let both = [with_key[0], ("NAVEN_REDIS_URL", &to), ("NAVEN_IMPORT_SOURCE", &good)];
     assert_eq!(run(&["import"], &both).code, Some(0));
     for (source, to, variables, why) in [
         (&bad, &to_good, &[][..], format!("source {source}: AUTH: it does not know this user and password")),
-        (&plain, &to_good, &key, format!("source {source}: NOAUTH")),
+        (&plain, &to_good, &with_key, format!("source {source}: NOAUTH")),
         (&good, &to, &[], format!("target {target}: NOAUTH")),
         (&good, &to, &[("NAVEN_API_KEY", "s3cret-x")], format!("target {target}: AUTH: it does not know")),
     ] {
@@ -53,7 +53,7 @@ fn what_is_no_redis_is_named() {
     });
     for (source, to, why) in [
         (http.as_str(), scene.target.place(), format!("source {http}: PING: ")),
-        (&scene.source.place(), http.clone(), format!("target {http}: PING: ")),
+        (&scene.source.place(), http.clone(), format!("target {http}: AUTH: not an answer of Redis (is")),
         (
             "127.0.0.1:9",
             scene.target.place(),
@@ -88,27 +88,36 @@ fn what_cannot_be_is_a_usage_error() {
 fn both_sides_may_be_spoken_to_over_tls() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("it is UTF-8").to_owned();
-    let (certificate, key) = (path("tls.pem"), path("tls.key"));
+    let (certificate, tls_key) = (path("tls.pem"), path("tls.key"));
     let mut openssl = Command::new("openssl");
     openssl.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]);
     openssl.args(["-days", "2", "-subj", "/CN=redis", "-addext", "subjectAltName=IP:127.0.0.1"]);
-    openssl.args(["-addext", "basicConstraints=critical,CA:FALSE", "-keyout", &key, "-out", &certificate]);
+    openssl.args([
+        "-addext",
+        "basicConstraints=critical,CA:FALSE",
+        "-keyout",
+        &tls_key,
+        "-out",
+        &certificate,
+    ]);
     let made = openssl.stdin(Stdio::null()).stderr(Stdio::null()).status();
     assert!(made.expect("openssl is installed").success());
-    let start = || {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = listener.local_addr().expect("it is bound").port().to_string();
-        drop(listener);
-        let tls = ["--tls-port", &port, "--tls-cert-file", &certificate, "--tls-key-file", &key];
-        let more = ["--tls-auth-clients", "no", "--tls-ca-cert-file", &certificate];
-        (Redis::start(&[&tls[..], &more].concat()), format!("rediss://127.0.0.1:{port}"))
-    };
-    let ((source, from), (target, to)) = (start(), start());
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("it is bound").port().to_string();
+    drop(listener);
+    let tls = ["--tls-port", &port, "--tls-cert-file", &certificate, "--tls-key-file", &tls_key];
+    let more = ["--tls-auth-clients", "no", "--tls-ca-cert-file", &certificate];
+    let source = Redis::start(&[&tls[..], &more].concat());
+    let target = Start::serve().args(&["--tls-cert", &certificate, "--tls-key", &tls_key]).ready();
+    let from = format!("rediss://127.0.0.1:{port}");
+    let to = format!("rediss://:{}@{}", key(), target.redis());
     source.done("XADD s 1-0 f v");
     let import =
         |more: &[&str]| run(&[&["import", &from, "--to", &to, "--output", "json"], more].concat(), &[]);
     let distrusted = import(&[]);
     assert_eq!(distrusted.code, Some(1), "{distrusted:?}");
-    report(&import(&["--ca-file", &certificate]), 0, "s");
-    assert_eq!(target.done("XLEN s").text(), "1");
+    let trusted = ["--ca-file", &certificate];
+    assert_eq!(report(&import(&trusted), 0, "s")["copied"], 1);
+    // What a second import finds has arrived.
+    assert_eq!(report(&import(&trusted), 0, "s")["found"], 1);
 }

@@ -14,11 +14,13 @@ mod resp;
 mod rows;
 mod secrets;
 mod server;
+mod tracer;
 
 pub(crate) use ended::{Ended, naven, run, run_with_input};
 pub(crate) use http::{Answer, Http};
-pub(crate) use redis::{Pass, Redis, Reply, between};
+pub(crate) use redis::{Pass, Redis, Reply, between, exchange};
 pub(crate) use resp::Resp;
 pub(crate) use rows::wait_for_rows;
 pub(crate) use secrets::{assert_no_secret, forms};
 pub(crate) use server::{Naven, Start, key};
+pub(crate) use tracer::{Fault, Tracer, files_in};

@@ -95,26 +95,31 @@ impl Redis {
 
     /// Runs many commands at once.
     pub(crate) fn all(&self, commands: &[Vec<Vec<u8>>]) -> Vec<Reply> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a time limit");
-        let mut answers = BufReader::new(stream.try_clone().expect("a second handle"));
-        let mut replies = Vec::new();
-        // In pieces, so that neither side waits for the other to read.
-        for commands in commands.chunks(100) {
-            let mut sent = Vec::new();
-            for words in commands {
-                sent.extend(format!("*{}\r\n", words.len()).into_bytes());
-                for word in words {
-                    sent.extend(format!("${}\r\n", word.len()).into_bytes());
-                    sent.extend_from_slice(word);
-                    sent.extend(b"\r\n");
-                }
-            }
-            stream.write_all(&sent).expect("it takes commands");
-            replies.extend(commands.iter().map(|_| Reply::read(&mut answers).expect("an answer in time")));
-        }
-        replies
+        exchange(&self.place(), commands)
     }
+}
+
+/// What the server at `place` answers to these commands, which are sent at once.
+pub(crate) fn exchange(place: &str, commands: &[Vec<Vec<u8>>]) -> Vec<Reply> {
+    let mut stream = TcpStream::connect(place).expect("it listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a time limit");
+    let mut answers = BufReader::new(stream.try_clone().expect("a second handle"));
+    let mut replies = Vec::new();
+    // In pieces, so that neither side waits for the other to read.
+    for commands in commands.chunks(100) {
+        let mut sent = Vec::new();
+        for words in commands {
+            sent.extend(format!("*{}\r\n", words.len()).into_bytes());
+            for word in words {
+                sent.extend(format!("${}\r\n", word.len()).into_bytes());
+                sent.extend_from_slice(word);
+                sent.extend(b"\r\n");
+            }
+        }
+        stream.write_all(&sent).expect("it takes commands");
+        replies.extend(commands.iter().map(|_| Reply::read(&mut answers).expect("an answer in time")));
+    }
+    replies
 }
 
 impl Drop for Redis {

@@ -103,6 +103,12 @@ impl Start {
         self
     }
 
+    /// With no more than this many bytes of memory of its own, used or not: any further is refused to it.
+    pub(crate) fn memory(mut self, bytes: u64) -> Self {
+        self.by_way_of = vec!["prlimit".to_owned(), format!("--data={bytes}:{bytes}")];
+        self
+    }
+
     /// With the mounts that this process sees.
     pub(crate) fn mounts_of(mut self, pid: u32) -> Self {
         self.by_way_of = vec!["nsenter".to_owned(), format!("--mount=/proc/{pid}/ns/mnt")];

@@ -4,7 +4,7 @@
 //! (`verb.rs`).
 
 /// Fields of JSON whose numbers differ.
-const NUMBERS: [&str; 11] = [
+const NUMBERS: [&str; 12] = [
     "waitMs",
     "runMs",
     "bytes",
@@ -12,6 +12,7 @@ const NUMBERS: [&str; 11] = [
     "uptoLsn",
     "lsn",
     "oldestReadyAgeSeconds",
+    "idleSeconds",
     "replayedUptoLsn",
     "p50",
     "p95",

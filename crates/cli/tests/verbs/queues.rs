@@ -32,7 +32,7 @@ fn queues_are_made_and_changed() {
     create.forms(|time| args([["letters", "parcels", "stamps"][time], "--description", "by post"]));
     let all = "sorted --stream orders --from start --default-lease-seconds 30 --max-lease-seconds 600 \
                --max-attempts 5 --backoff-initial-seconds 1 --backoff-factor 1.5 --backoff-max-seconds 60 \
-               --backoff-jitter 0.25 --late-ack-grace-seconds 10 --keep-done-payload --protect-unread=false \
+               --backoff-jitter 0.25 --late-ack-grace-seconds 10 --redis-lease-seconds 300 --keep-done-payload --protect-unread=false \
                --done-retention-seconds 3600 --dead-retention-seconds 7200 --dedupe-window-seconds 60 \
                --stream-retention trim --output json";
     create.run(&all.split_whitespace().collect::<Vec<_>>());
@@ -56,6 +56,9 @@ fn queues_are_made_and_changed() {
     ]);
     set.run(&["mail", "--done-retention-seconds", "60", "--dry-run", "--output", "json"]);
     set.forms(|time| args(["mail", "--max-attempts", ["5", "6", "7"][time], "--backoff-factor", "3"]));
+    set.run(&["mail", "--redis-lease-seconds", "90", "--output", "table"]);
+    set.run(&["mail", "--redis-lease-seconds", "none", "--dry-run", "--output", "json"]);
+    set.run(&["mail", "--redis-lease-seconds", "never"]);
     set.run(&["mail", "--max-attempts", "8", "--if-match", "1"]);
     set.run(&["mail"]);
     set.run(&["nowhere", "--max-attempts", "8"]);

@@ -32,6 +32,34 @@ fn streams_are_looked_at() {
 }
 
 #[test]
+fn what_is_pending_is_shown() {
+    let scene = Scene::start();
+    for n in 0..3 {
+        scene.post("streams/orders/events", &format!(r#"{{"payload":{{"n":{n}}}}}"#));
+    }
+    let claim = r#"{"waitSeconds":5,"leaseSeconds":900}"#;
+    for _ in 0..2 {
+        scene.post("event-queues/stock/claim", claim);
+    }
+    let failed = scene.post("event-queues/stock/claim", claim);
+    let nack = format!(r#"{{"leaseToken":"{}","retryDelaySeconds":3600}}"#, text(&failed, "leaseToken"));
+    scene.post(&format!("events/{}/nack", text(&failed["event"], "id")), &nack);
+
+    let mut pending = Verb::new(&scene, "stream pending");
+    pending.forms(|_| args(["orders", "stock"]));
+    pending.run(&["orders", "stock", "--consumer", "", "--output", "table"]);
+    pending.run(&["orders", "stock", "--consumer", "@http", "--limit", "1", "--output", "table"]);
+    pending.run(&["orders", "stock", "--min-idle-seconds", "3000", "--output", "table"]);
+    let page = scene.get("streams/orders/groups/stock/pending?limit=2");
+    let cursor = text(&page, "nextCursor");
+    pending.run(&["orders", "stock", "--cursor", &cursor, "--output", "table"]);
+    pending.run(&["orders", "stock", "--start", "soon"]);
+    pending.run(&["orders", "nowhere"]);
+    pending.outside(&["orders", "stock"]);
+    pending.check();
+}
+
+#[test]
 fn streams_are_changed() {
     let scene = Scene::start();
     let places =

@@ -97,6 +97,24 @@ fn changes_are_told_as_they_happen() {
 }
 
 #[test]
+fn a_program_is_run_for_each_event() {
+    let scene = Scene::start();
+    scene.publish("mail");
+    let mut verb = Verb::new(&scene, "consume");
+    let args = ["mail", "--exec", "sh", "-c", "echo it is here"];
+    let running = Running::start(&scene, &[&["consume"], &args[..]].concat(), usize::MAX);
+    running.wait_until_it_says("it is here");
+    running.signal("TERM");
+    verb.note("naven consume mail --exec sh -c 'echo it is here' # until TERM", &running.ended());
+    verb.run(&["mail", "--exec", "no-such-program"]);
+    verb.run(&["mail", "--concurrency", "0", "--exec", "true"]);
+    verb.run(&["mail"]);
+    verb.run(&["nowhere", "--exec", "true"]);
+    verb.run(&["mail", "--key", "nvk_wrong", "--exec", "true"]);
+    verb.check();
+}
+
+#[test]
 fn a_tail_ends_with_its_terminal_and_with_its_reader() {
     let scene = Scene::start();
     let args = ["queue", "tail", "mail", "--output", "jsonl"];
