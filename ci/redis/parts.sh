@@ -78,10 +78,13 @@ redis_py_tests() {
 }
 
 part_diff() {
-  local allow=$shared/tools/stream-diff/allow-redis7.0-valkey9.json
-  check "stream-diff, Valkey 9, RESP2" stream_diff resp2 "$runs_resp2" "$valkey9" "$ours"
-  check "stream-diff, Valkey 9, RESP3" stream_diff resp3 "$runs_resp3" "$valkey9" "$ours" --resp 3
-  check "stream-diff, redis-server 7" stream_diff redis7 "$runs_redis7" "$redis7" "$ours" --allow "$allow"
+  # What we mean to differ in, and for Redis 7 also what it and Valkey 9 differ in.
+  local allow=$root/ci/redis/allow-valkey9.json both=$work/allow-redis7.json
+  python3 -c 'import json, sys; print(json.dumps([rule for path in sys.argv[1:] for rule in json.load(open(path))]))' \
+    "$allow" "$shared/tools/stream-diff/allow-redis7.0-valkey9.json" >"$both"
+  check "stream-diff, Valkey 9, RESP2" stream_diff resp2 "$runs_resp2" "$valkey9" "$ours" --allow "$allow"
+  check "stream-diff, Valkey 9, RESP3" stream_diff resp3 "$runs_resp3" "$valkey9" "$ours" --resp 3 --allow "$allow"
+  check "stream-diff, redis-server 7" stream_diff redis7 "$runs_redis7" "$redis7" "$ours" --allow "$both"
 }
 
 # stream_diff NAME RUNS A B ARGUMENTS...
@@ -111,7 +114,7 @@ diff_with_restarts() {
   begin_restarts || return
   within 30 grep -q "$pattern" "$folder/stdout" || fail "the server that is to be killed does not start"
   stream_diff restarts "$runs_restarts" "$valkey9" "$address" --resp 3 \
-    --restart-b "bash '$root/ci/redis/restart.sh' '$folder' '$pattern'" || status=$?
+    --allow "$root/ci/redis/allow-valkey9.json" --restart-b "bash '$root/ci/redis/restart.sh' '$folder' '$pattern'" || status=$?
   stop_running "$folder" "$supervisor"
   restarts=$(wc -l <"$folder/restarts")
   echo "$restarts restarts"
@@ -119,7 +122,8 @@ diff_with_restarts() {
     echo "not held against the stand-in: Redis itself forgets consumers without entries, and counts of reads"
     return 0
   fi
-  [ "$status" != 0 ] || [ "$restarts" = "$runs_restarts" ] || status=1
+  # A run that ends where we mean to differ may end before its restart.
+  [ "$status" != 0 ] || [ "$restarts" -ge $((runs_restarts * 9 / 10)) ] || status=1
   return "$status"
 }
 
