@@ -7,34 +7,34 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use naven_api::EventId;
 use tokio::runtime;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, sleep, timeout};
 use tracing::{debug, warn};
 
-use super::delivery::{Delivery, Facts, StopReason};
-use super::door::{Claimed, Door};
-use super::handler::{Handler, unanswered};
+use super::delivery::StopReason;
+use super::door::{Claimed, Door, Known};
+use super::handler::{Handed, Handler, unanswered};
 use super::health::{Ended, Health};
 use super::hold::{Hold, News};
 use super::lease::{Ending, Lease, Proof};
-use super::lost::{Lost, LostPhase, LostReason};
+use super::lost::{LostPhase, LostReason};
 use super::outcome::Outcome;
 use super::settling::{Unsettled, settle};
 
-pub(super) type OnLost = Arc<dyn Fn(Lost) + Send + Sync>;
+/// Is told of the event of a lease that was lost.
+pub(super) type OnLost<F> = Arc<dyn Fn(&F, LostReason, LostPhase) + Send + Sync>;
 
 /// What all attempts of a consumer share.
-pub(super) struct Work<D> {
+pub(super) struct Work<D: Door> {
     pub(super) door: Rc<D>,
     pub(super) length: Duration,
     pub(super) grace: Duration,
     /// Where handlers run.
     pub(super) executor: runtime::Handle,
-    pub(super) handler: Handler,
-    pub(super) on_lost: Option<OnLost>,
+    pub(super) handler: Handler<D::Facts>,
+    pub(super) on_lost: Option<OnLost<D::Facts>>,
     pub(super) health: Health,
     pub(super) phase: watch::Receiver<Phase>,
 }
@@ -80,17 +80,15 @@ enum Ran {
 }
 
 /// Sees `claimed`, for which a claim went out at `left`, to its end.
-pub(super) async fn attempt<D: Door>(work: Rc<Work<D>>, claimed: Claimed<D::Token>, left: Instant) {
+pub(super) async fn attempt<D: Door>(work: Rc<Work<D>>, claimed: Claimed<D>, left: Instant) {
     work.health.begun();
-    let Claimed { token, event, queue, payload, headers, attempt, fence, scheduled_at, trace_context } =
-        claimed;
-    let facts = Facts { event, queue, raw: payload, headers, attempt, fence, scheduled_at, trace_context };
+    let Claimed { token, facts } = claimed;
     let news = News::default();
-    let proof = Proof { door: Rc::clone(&work.door), event, token };
+    let proof = Proof { door: Rc::clone(&work.door), event: facts.event().clone(), token };
     let mut lease = Lease::new(proof, work.length, left, news.clone());
     let facts = Arc::new(facts);
-    let delivery = Delivery { payload: (), facts: Arc::clone(&facts), hold: Arc::clone(lease.hold()), news };
-    let ended = match work.run(&mut lease, delivery).await {
+    let handed = Handed { facts: Arc::clone(&facts), hold: Arc::clone(lease.hold()), news };
+    let ended = match work.run(&mut lease, handed).await {
         Ok(outcome) => work.settled(&facts, &outcome, settle(&mut lease, &outcome).await).await,
         Err((reason, phase)) => work.lost(&facts, reason, phase).await,
     };
@@ -101,7 +99,7 @@ type IsLost = (LostReason, LostPhase);
 
 impl<D: Door> Work<D> {
     /// The outcome of the handler, or how the lease was lost before there was one.
-    async fn run(&self, lease: &mut Lease<D>, delivery: Delivery<()>) -> Result<Outcome, IsLost> {
+    async fn run(&self, lease: &mut Lease<D>, handed: Handed<D::Facts>) -> Result<Outcome, IsLost> {
         let mut phase = self.phase.clone();
         tokio::select! {
             biased;
@@ -114,7 +112,7 @@ impl<D: Door> Work<D> {
             return Ok(Outcome::Release);
         }
         let hold = Arc::clone(lease.hold());
-        let mut running = self.begin(delivery, Arc::clone(&hold));
+        let mut running = self.begin(handed, Arc::clone(&hold));
         // Until handlers are told to stop, until they are dropped, and from then on: one that cannot be dropped may answer yet.
         let mut next = Phase::Stopping;
         loop {
@@ -139,14 +137,14 @@ impl<D: Door> Work<D> {
     }
 
     /// Lets the handler run where handlers do.
-    fn begin(&self, delivery: Delivery<()>, hold: Arc<Hold>) -> Running {
+    fn begin(&self, handed: Handed<D::Facts>, hold: Arc<Hold>) -> Running {
         let (handler, looking) = (Arc::clone(&self.handler), Arc::clone(&hold));
         let handle = self.executor.spawn(async move {
             // The executor may have come to it late.
             if looking.stopped().is_some() {
                 return Ran::NotBegun;
             }
-            Ran::Ended(handler(delivery).await)
+            Ran::Ended(handler(handed).await)
         });
         Running { handle, hold }
     }
@@ -162,7 +160,7 @@ impl<D: Door> Work<D> {
     }
 
     /// Waits for a handler that was told to stop, and drops it where it takes too long.
-    async fn end(&self, running: &mut Running, phase: &mut watch::Receiver<Phase>, event: EventId) {
+    async fn end(&self, running: &mut Running, phase: &mut watch::Receiver<Phase>, event: &D::Id) {
         tokio::select! {
             biased;
             _ = &mut running.handle => return,
@@ -179,7 +177,12 @@ impl<D: Door> Work<D> {
         }
     }
 
-    async fn settled(&self, facts: &Facts, outcome: &Outcome, answer: Result<(), Unsettled>) -> Ended {
+    async fn settled(
+        &self,
+        facts: &Arc<D::Facts>,
+        outcome: &Outcome,
+        answer: Result<(), Unsettled>,
+    ) -> Ended {
         match answer {
             Ok(()) if outcome.is_done() => Ended::Done,
             Ok(()) => Ended::NotDone,
@@ -191,13 +194,13 @@ impl<D: Door> Work<D> {
     }
 
     /// Says once that a lease was lost.
-    async fn lost(&self, facts: &Facts, reason: LostReason, phase: LostPhase) -> Ended {
-        let Facts { event, queue, attempt, fence, .. } = facts;
+    async fn lost(&self, facts: &Arc<D::Facts>, reason: LostReason, phase: LostPhase) -> Ended {
+        let (event, queue) = (facts.event(), facts.queue());
+        let (attempt, fence) = (facts.attempt(), facts.fence());
         warn!(%event, %queue, attempt, fence, ?reason, ?phase, "the lease of an event was lost");
         if let Some(on_lost) = self.on_lost.clone() {
-            let (event, queue, attempt, fence) = (*event, queue.clone(), *attempt, *fence);
-            let lost = Lost { event, queue, attempt, fence, reason, phase };
-            let told = self.executor.spawn(async move { on_lost(lost) });
+            let facts = Arc::clone(facts);
+            let told = self.executor.spawn(async move { on_lost(&facts, reason, phase) });
             // A panic of it is printed as any other.
             drop(timeout(ON_LOST_MAX, told).await);
         }

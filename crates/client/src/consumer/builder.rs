@@ -1,35 +1,25 @@
-//! A consumer: what it is set to, and running it.
+//! A consumer of a queue: what it is set to.
 //!
-//! Lives here: the settings with their bounds, and the thread on which all but the handlers runs. Not here: what it does there
-//! (`pump.rs`).
+//! Lives here: the settings of HTTP. Not here: those that any consumer has, and running it (`running.rs`).
 
 use std::future::Future;
-use std::rc::Rc;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use naven_api::limits::{LEASE_SECONDS_DEFAULT, WAIT_SECONDS_DEFAULT};
 use naven_api::{ConsumerId, LeaseSeconds, WaitSeconds};
 use serde::de::DeserializeOwned;
-use tokio::runtime;
-use tokio::sync::{Semaphore, oneshot, watch};
-use tokio::task::LocalSet;
+use tokio::sync::Semaphore;
 
-use super::attempt::{OnLost, Phase, Work};
-use super::delivery::Delivery;
+use super::attempt::OnLost;
+use super::delivery::{Delivery, Facts};
 use super::error::ConsumerError;
-use super::handler::{Handler, IntoOutcome, handler, said};
+use super::handler::{IntoOutcome, handler};
 use super::health::{Drained, Health};
 use super::http::{CALLS_AT_ONCE, HttpDoor};
 use super::lost::Lost;
-use super::pump::Pump;
+use super::running::{Ended, Settings, run};
 use crate::client::Client;
-
-/// Most events in work at once.
-const CONCURRENCY_MAX: usize = 10_000;
-/// Longest time to drain.
-const DRAIN_LIMIT_MAX: Duration = Duration::from_secs(12 * 3_600);
 
 /// A consumer of one queue. See [the module](super).
 pub struct Consumer {
@@ -42,7 +32,7 @@ pub struct Consumer {
     drain_limit: Duration,
     grace: Duration,
     undecodable: Undecodable,
-    on_lost: Option<OnLost>,
+    on_lost: Option<OnLost<Facts>>,
     health: Health,
 }
 
@@ -128,6 +118,7 @@ impl Consumer {
     /// happened. The slot is free once it has returned, or after 5 s.
     #[must_use]
     pub fn on_lost(self, on_lost: impl Fn(Lost) + Send + Sync + 'static) -> Self {
+        let on_lost = move |facts: &Facts, reason, phase| on_lost(Lost::new(facts, reason, phase));
         Self { on_lost: Some(Arc::new(on_lost)), ..self }
     }
 
@@ -155,99 +146,27 @@ impl Consumer {
         F: Future<Output = R> + Send + 'static,
         R: IntoOutcome,
     {
-        self.check()?;
-        let (phase, until_phase) = watch::channel(Phase::Working);
-        // However this ends, nothing is held for longer than it takes to give it back.
-        let _ends = AbortOnDrop(phase.clone());
-        let handler = handler(handle, self.undecodable);
-        let (health, queue) = (self.health.clone(), self.queue.clone());
-        let mut ended = self.start(handler, phase.clone(), until_phase)?;
-        let answer = tokio::select! {
-            () = stop => {
-                phase.send_if_modified(|phase| *phase == Phase::Working && { *phase = Phase::Draining; true });
-                (&mut ended).await
-            }
-            answer = &mut ended => answer,
+        let (length, wait) = (self.lease.get(), self.wait.get());
+        let seconds = |seconds: u32| Duration::from_secs(u64::from(seconds));
+        let settings = Settings {
+            concurrency: self.concurrency,
+            lease: seconds(length),
+            wait: seconds(wait),
+            drain_limit: self.drain_limit,
+            grace: self.grace,
+            handler: handler(handle, self.undecodable),
+            on_lost: self.on_lost,
+            health: self.health,
         };
-        match answer {
-            Ok(Ok(Ok(()))) => Ok(health.so_far()),
-            Ok(Ok(Err(source))) => Err(ConsumerError::Refused { queue, source }),
-            Ok(Err(panic)) => Err(ConsumerError::Panicked { why: said(panic.as_ref()).to_owned() }),
-            Err(_) => Err(ConsumerError::Panicked { why: "it is gone".to_owned() }),
-        }
-    }
-
-    fn check(&self) -> Result<(), ConsumerError> {
-        let setup = |why: String| Err(ConsumerError::Setup { why });
-        if !(1..=CONCURRENCY_MAX).contains(&self.concurrency) {
-            return setup(format!("concurrency is 1 to {CONCURRENCY_MAX}, and not {}", self.concurrency));
-        }
-        if self.drain_limit > DRAIN_LIMIT_MAX {
-            return setup(format!("the drain limit is at most 12 h, and not {:?}", self.drain_limit));
-        }
-        Ok(())
-    }
-
-    /// Starts the thread that does all but to handle.
-    fn start(
-        self,
-        handler: Handler,
-        phase: watch::Sender<Phase>,
-        until_phase: watch::Receiver<Phase>,
-    ) -> Result<oneshot::Receiver<thread::Result<Result<(), crate::Error>>>, ConsumerError> {
-        let setup = |why: String| ConsumerError::Setup { why };
-        let client = self.client.with_own_connections().map_err(|error| setup(error.to_string()))?;
-        let own = runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| setup(format!("no runtime can be made: {error}")))?;
-        let executor = runtime::Handle::try_current()
-            .map_err(|_| setup("a consumer runs within a tokio runtime".to_owned()))?;
-        let (tell, ended) = oneshot::channel();
-        let run = move || {
-            let (length, wait) = (self.lease.get(), self.wait.get());
-            let seconds = |seconds: u32| Duration::from_secs(u64::from(seconds));
-            let calls = || Semaphore::new(CALLS_AT_ONCE);
-            let (beats, words) = (calls(), calls());
-            let door = HttpDoor { client, queue: self.queue, consumer: self.name, beats, words };
-            let work = Work {
-                door: Rc::new(door),
-                length: seconds(length),
-                grace: self.grace,
-                executor,
-                handler,
-                on_lost: self.on_lost,
-                health: self.health,
-                phase: until_phase,
-            };
-            let pump = Pump {
-                work: Rc::new(work),
-                slots: self.concurrency,
-                wait: seconds(wait),
-                drain_limit: self.drain_limit,
-                phase,
-            };
-            let ended = LocalSet::new().block_on(&own, pump.run());
-            // Whoever still looks a name up is not waited for.
-            own.shutdown_background();
-            ended
-        };
-        thread::Builder::new()
-            .name("naven-consumer".to_owned())
-            .spawn(move || {
-                let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
-                // Whoever would be told may have gone.
-                let _ = tell.send(ended);
-            })
-            .map_err(|error| setup(format!("no thread can be started: {error}")))?;
-        Ok(ended)
-    }
-}
-
-struct AbortOnDrop(watch::Sender<Phase>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.send_replace(Phase::Aborting);
+        let (queue, consumer) = (self.queue.clone(), self.name);
+        let client = self.client.with_own_connections();
+        let client = client.map_err(|error| ConsumerError::Setup { why: error.to_string() })?;
+        let calls = || Semaphore::new(CALLS_AT_ONCE);
+        let door = move || HttpDoor { client, queue: self.queue, consumer, beats: calls(), words: calls() };
+        run(door, settings, stop).await.map_err(|ended| match ended {
+            Ended::Setup { why } => ConsumerError::Setup { why },
+            Ended::Refused { source } => ConsumerError::Refused { queue, source },
+            Ended::Panicked { why } => ConsumerError::Panicked { why },
+        })
     }
 }

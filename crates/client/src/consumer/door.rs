@@ -3,18 +3,25 @@
 //! Lives here: the calls, and what their answers mean for a lease. Not here: the door to Naven's HTTP calls (`http.rs`), and when
 //! a call is made.
 
+use std::fmt::{Debug, Display};
 use std::future::Future;
 use std::time::Duration;
 
-use naven_api::{EventId, Headers, Payload, Progress, Timestamp, TraceContext};
+use naven_api::Progress;
 
 use super::lost::LostReason;
 use super::outcome::Outcome;
 
 /// A server's calls. Each may be dropped at any time: then it may or may not have taken effect.
 pub(super) trait Door: 'static {
+    /// What names an event.
+    type Id: Clone + Debug + Display + Send + Sync + 'static;
+    /// What is known of an event from its claim on.
+    type Facts: Known<Id = Self::Id>;
     /// What proves a lease.
     type Token: Clone + 'static;
+    /// Why a call did not succeed.
+    type Error: std::error::Error + Send + 'static;
 
     /// Leases 1 to `most` events for `length`; none where none came within `wait`.
     fn claim(
@@ -22,38 +29,48 @@ pub(super) trait Door: 'static {
         most: usize,
         length: Duration,
         wait: Duration,
-    ) -> impl Future<Output = Result<Vec<Claimed<Self::Token>>, Failed>>;
+    ) -> impl Future<Output = Result<Vec<Claimed<Self>>, Failed<Self::Error>>>;
 
     /// Extends a lease: it holds `length` from now.
     fn beat(
         &self,
-        event: EventId,
+        event: &Self::Id,
         token: &Self::Token,
         length: Duration,
         progress: Option<Progress>,
-    ) -> impl Future<Output = Result<Beaten, Failed>>;
+    ) -> impl Future<Output = Result<Beaten, Failed<Self::Error>>>;
 
     /// Says how an attempt ended. The same may be said again under the same token.
     fn settle(
         &self,
-        event: EventId,
+        event: &Self::Id,
         token: &Self::Token,
         outcome: &Outcome,
-    ) -> impl Future<Output = Result<(), Failed>>;
+    ) -> impl Future<Output = Result<(), Failed<Self::Error>>>;
+}
+
+/// What the runtime itself asks of what is known of an event.
+pub(super) trait Known: Send + Sync + 'static {
+    /// What names it.
+    type Id;
+
+    /// Which event it is: the same at each of its deliveries.
+    fn event(&self) -> &Self::Id;
+
+    /// Where it came from.
+    fn queue(&self) -> &str;
+
+    /// Which attempt this is, from 1 on.
+    fn attempt(&self) -> u32;
+
+    /// The fencing number of this attempt.
+    fn fence(&self) -> u64;
 }
 
 /// An event in our hands.
-#[derive(Debug, Clone)]
-pub(super) struct Claimed<T> {
-    pub(super) token: T,
-    pub(super) event: EventId,
-    pub(super) queue: String,
-    pub(super) payload: Payload,
-    pub(super) headers: Headers,
-    pub(super) attempt: u32,
-    pub(super) fence: u64,
-    pub(super) scheduled_at: Timestamp,
-    pub(super) trace_context: Option<TraceContext>,
+pub(super) struct Claimed<D: Door + ?Sized> {
+    pub(super) token: D::Token,
+    pub(super) facts: D::Facts,
 }
 
 /// The answer to a heartbeat that was taken.
@@ -70,7 +87,7 @@ pub(super) enum Beaten {
 
 /// A call that did not succeed.
 #[derive(Debug)]
-pub(super) enum Failed {
+pub(super) enum Failed<E> {
     /// The lease is over.
     Gone(LostReason),
     /// It may succeed later.
@@ -79,8 +96,8 @@ pub(super) enum Failed {
         after: Option<Duration>,
         /// True where it may have taken effect.
         may_have_applied: bool,
-        why: crate::Error,
+        why: E,
     },
     /// It never will.
-    Never(crate::Error),
+    Never(E),
 }

@@ -11,7 +11,8 @@ use serde::de::DeserializeOwned;
 use tokio::task::JoinError;
 
 use super::builder::Undecodable;
-use super::delivery::Delivery;
+use super::delivery::{Delivery, Facts};
+use super::hold::{Hold, News};
 use super::outcome::Outcome;
 
 /// What a handler may answer: an [`Outcome`], nothing at all (done), or a result of either, of which an error is a retry
@@ -60,23 +61,30 @@ fn chain(error: &(dyn StdError + 'static)) -> String {
 
 pub(super) type Running = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 /// A handler of any type of payload.
-pub(super) type Handler = Arc<dyn Fn(Delivery<()>) -> Running + Send + Sync>;
+pub(super) type Handler<F> = Arc<dyn Fn(Handed<F>) -> Running + Send + Sync>;
+
+/// What any handler is made to work with.
+pub(super) struct Handed<F> {
+    pub(super) facts: Arc<F>,
+    pub(super) hold: Arc<Hold>,
+    pub(super) news: News,
+}
 
 /// `handler`, with its payload decoded.
 pub(super) fn handler<T, F, R>(
     handler: impl Fn(Delivery<T>) -> F + Send + Sync + 'static,
     undecodable: Undecodable,
-) -> Handler
+) -> Handler<Facts>
 where
     T: DeserializeOwned + Send + 'static,
     F: Future<Output = R> + Send + 'static,
     R: IntoOutcome,
 {
     let handler = Arc::new(handler);
-    Arc::new(move |delivery| {
+    Arc::new(move |handed| {
         let handler = Arc::clone(&handler);
         Box::pin(async move {
-            let Delivery { payload: (), facts, hold, news } = delivery;
+            let Handed { facts, hold, news } = handed;
             match serde_json::from_str(facts.raw.get()) {
                 Ok(payload) => handler(Delivery { payload, facts, hold, news }).await.into_outcome(),
                 Err(error) => {

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use naven_api::{EventId, Progress};
+use naven_api::Progress;
 use tokio::time::{Instant, sleep_until, timeout};
 use tracing::debug;
 
@@ -21,20 +21,20 @@ use super::lost::LostReason;
 /// How many heartbeats go out in the length of a lease: the second and the third are there for the first that is lost.
 const BEATS: u32 = 3;
 
-type Beat = Pin<Box<dyn Future<Output = Answered>>>;
+type Beat<E> = Pin<Box<dyn Future<Output = Answered<E>>>>;
 
 /// A heartbeat's answer; none where it took too long.
-struct Answered {
+struct Answered<E> {
     /// When it went out: the lease holds at least its length from then.
     left: Instant,
     progress: Option<Progress>,
-    answer: Option<Result<Beaten, Failed>>,
+    answer: Option<Result<Beaten, Failed<E>>>,
 }
 
 /// A lease in our hands.
 pub(super) struct Lease<D: Door> {
     door: Rc<D>,
-    event: EventId,
+    event: D::Id,
     token: D::Token,
     length: Duration,
     hold: Arc<Hold>,
@@ -43,7 +43,7 @@ pub(super) struct Lease<D: Door> {
     unsaid: Option<Progress>,
     next_beat: Instant,
     /// One at a time.
-    in_flight: Option<Beat>,
+    in_flight: Option<Beat<D::Error>>,
     /// False until it is known when the lease began: a claim may have waited on the way.
     is_sure: bool,
     backoff: Backoff,
@@ -60,7 +60,7 @@ pub(super) enum Ending {
 /// Of which event, and by what it is proved.
 pub(super) struct Proof<D: Door> {
     pub(super) door: Rc<D>,
-    pub(super) event: EventId,
+    pub(super) event: D::Id,
     pub(super) token: D::Token,
 }
 
@@ -87,8 +87,8 @@ impl<D: Door> Lease<D> {
         &self.door
     }
 
-    pub(super) fn event(&self) -> EventId {
-        self.event
+    pub(super) fn event(&self) -> &D::Id {
+        &self.event
     }
 
     pub(super) fn token(&self) -> &D::Token {
@@ -144,16 +144,16 @@ impl<D: Door> Lease<D> {
         let unsaid = self.unsaid.take();
         let progress = self.news.take_new().or(unsaid);
         let (door, event, token, length) =
-            (Rc::clone(&self.door), self.event, self.token.clone(), self.length);
+            (Rc::clone(&self.door), self.event.clone(), self.token.clone(), self.length);
         let left = Instant::now();
         self.in_flight = Some(Box::pin(async move {
             // A call that hangs must leave time for another.
-            let call = timeout(length / BEATS, door.beat(event, &token, length, progress.clone()));
+            let call = timeout(length / BEATS, door.beat(&event, &token, length, progress.clone()));
             Answered { left, progress, answer: call.await.ok() }
         }));
     }
 
-    fn answered(&mut self, answered: Answered) -> Option<Ending> {
+    fn answered(&mut self, answered: Answered<D::Error>) -> Option<Ending> {
         let Answered { left, progress, answer } = answered;
         let asked = match answer {
             Some(Ok(Beaten::Settled)) => return Some(Ending::Settled),

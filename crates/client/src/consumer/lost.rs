@@ -4,6 +4,7 @@
 
 use naven_api::{ErrorCode, EventId};
 
+use super::delivery::Facts;
 use crate::error::Error;
 
 /// A lease that ended before its event was settled, and what is known: enough to reconcile what may already have
@@ -59,6 +60,13 @@ pub enum LostPhase {
         /// True where the server may have been told: an answer was lost. Then `done` may be known there.
         may_be_known: bool,
     },
+}
+
+impl Lost {
+    pub(super) fn new(facts: &Facts, reason: LostReason, phase: LostPhase) -> Self {
+        let Facts { event, queue, attempt, fence, .. } = facts;
+        Self { event: *event, queue: queue.clone(), attempt: *attempt, fence: *fence, reason, phase }
+    }
 }
 
 impl LostReason {

@@ -55,6 +55,7 @@ mod lease;
 mod lost;
 mod outcome;
 mod pump;
+mod running;
 mod settling;
 #[cfg(test)]
 mod tests;

@@ -37,7 +37,7 @@ pub(super) struct Pump<D: Door> {
 impl<D: Door> Pump<D> {
     /// Claims and works until told to drain, or until claims are refused for good; then waits for what is in flight.
     /// Runs within a `LocalSet`.
-    pub(super) async fn run(self) -> Result<(), crate::Error> {
+    pub(super) async fn run(self) -> Result<(), D::Error> {
         let mut attempts = JoinSet::new();
         let refused = self.claim_on(&mut attempts).await;
         self.drain(&mut attempts).await;
@@ -45,7 +45,7 @@ impl<D: Door> Pump<D> {
     }
 
     /// Answers why claims are refused, where that is what ended it.
-    async fn claim_on(&self, attempts: &mut JoinSet<()>) -> Option<crate::Error> {
+    async fn claim_on(&self, attempts: &mut JoinSet<()>) -> Option<D::Error> {
         let mut draining = self.phase.subscribe();
         let mut backoff = Backoff::new(PAUSES[0], PAUSES[1]);
         loop {
@@ -103,7 +103,7 @@ impl<D: Door> Pump<D> {
         }
     }
 
-    fn begin(&self, attempts: &mut JoinSet<()>, claimed: Claimed<D::Token>, left: Instant) {
+    fn begin(&self, attempts: &mut JoinSet<()>, claimed: Claimed<D>, left: Instant) {
         attempts.spawn_local(attempt(Rc::clone(&self.work), claimed, left));
     }
 

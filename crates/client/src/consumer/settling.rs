@@ -34,8 +34,9 @@ pub(super) async fn settle<D: Door>(lease: &mut Lease<D>, outcome: &Outcome) -> 
     let mut backoff = Backoff::new(PAUSES[0], PAUSES[1]);
     let mut may_be_known = false;
     loop {
-        let (door, event, token) = (std::rc::Rc::clone(lease.door()), lease.event(), lease.token().clone());
-        let call = timeout(ANSWER_MAX, door.settle(event, &token, outcome));
+        let door = std::rc::Rc::clone(lease.door());
+        let (event, token) = (lease.event().clone(), lease.token().clone());
+        let call = timeout(ANSWER_MAX, door.settle(&event, &token, outcome));
         tokio::pin!(call);
         let answer = tokio::select! {
             biased;

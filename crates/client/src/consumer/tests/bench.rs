@@ -92,7 +92,9 @@ impl Bench {
             grace: self.grace,
             executor: runtime::Handle::current(),
             handler: handler(handle, Undecodable::DeadLetter),
-            on_lost: Some(Arc::new(move |lost| tell.lock().unwrap().push((lost, ms())))),
+            on_lost: Some(Arc::new(move |facts: &_, reason, phase| {
+                tell.lock().unwrap().push((Lost::new(facts, reason, phase), ms()));
+            })),
             health: health.clone(),
             phase: until_phase,
         };

@@ -10,6 +10,7 @@ use std::time::Duration;
 use naven_api::{EventId, Payload, Progress, Timestamp};
 use tokio::time::{Instant, sleep};
 
+use crate::consumer::delivery::Facts;
 use crate::consumer::door::{Beaten, Claimed, Door, Failed};
 use crate::consumer::lost::LostReason;
 use crate::consumer::outcome::Outcome;
@@ -74,7 +75,7 @@ fn transport() -> Error {
     Error::Transport { at: None, may_have_arrived: true, source: "cut".into() }
 }
 
-fn lost_answer() -> Failed {
+fn lost_answer() -> Failed<Error> {
     Failed::Later { after: None, may_have_applied: true, why: transport() }
 }
 
@@ -145,7 +146,7 @@ impl Server {
         held.until = Some(Instant::now() + Duration::from_secs(1_000_000));
     }
 
-    fn take(&self, most: usize, length: Duration) -> Vec<Claimed<u64>> {
+    fn take(&self, most: usize, length: Duration) -> Vec<Claimed<Rc<Self>>> {
         let now = Instant::now();
         let mut events = self.events.borrow_mut();
         let free =
@@ -154,17 +155,17 @@ impl Server {
             held.fence += 1;
             held.attempt += 1;
             held.until = Some(now + length);
-            Claimed {
-                token: held.fence,
+            let facts = Facts {
                 event: event(held.number),
                 queue: "q".to_owned(),
-                payload: Payload::parse(&held.payload).unwrap(),
+                raw: Payload::parse(&held.payload).unwrap(),
                 headers: Default::default(),
                 attempt: held.attempt,
                 fence: held.fence,
                 scheduled_at: Timestamp::from_ms(0),
                 trace_context: None,
-            }
+            };
+            Claimed { token: held.fence, facts }
         };
         free.take(most).map(take).collect()
     }
@@ -191,14 +192,17 @@ fn number_of(event_id: EventId) -> u64 {
 }
 
 impl Door for Rc<Server> {
+    type Id = EventId;
+    type Facts = Facts;
     type Token = u64;
+    type Error = Error;
 
     async fn claim(
         &self,
         most: usize,
         length: Duration,
         wait: Duration,
-    ) -> Result<Vec<Claimed<u64>>, Failed> {
+    ) -> Result<Vec<Claimed<Self>>, Failed<Error>> {
         self.note(Asked::Claim { most });
         let until = Instant::now() + wait;
         // The way there.
@@ -223,13 +227,13 @@ impl Door for Rc<Server> {
 
     async fn beat(
         &self,
-        event_id: EventId,
+        event_id: &EventId,
         token: &u64,
         length: Duration,
         progress: Option<Progress>,
-    ) -> Result<Beaten, Failed> {
+    ) -> Result<Beaten, Failed<Error>> {
         let percent = progress.and_then(|progress| progress.percent()).map(naven_api::Percent::get);
-        self.note(Asked::Beat(number_of(event_id), percent));
+        self.note(Asked::Beat(number_of(*event_id), percent));
         sleep(Duration::from_millis(1)).await;
         let left = self.faults.borrow().beats_until_cut;
         self.faults.borrow_mut().beats_until_cut = left.map(|left| left.saturating_sub(1));
@@ -240,7 +244,7 @@ impl Door for Rc<Server> {
             return Err(lost_answer());
         }
         {
-            let mut held = self.held(event_id, *token).map_err(Failed::Gone)?;
+            let mut held = self.held(*event_id, *token).map_err(Failed::Gone)?;
             if held.settled.is_some() {
                 return Ok(Beaten::Settled);
             }
@@ -251,14 +255,14 @@ impl Door for Rc<Server> {
         Ok(Beaten::Held { cancel_requested: self.faults.borrow().cancel })
     }
 
-    async fn settle(&self, event_id: EventId, token: &u64, outcome: &Outcome) -> Result<(), Failed> {
-        self.note(Asked::Settle(number_of(event_id), outcome.clone()));
+    async fn settle(&self, event_id: &EventId, token: &u64, outcome: &Outcome) -> Result<(), Failed<Error>> {
+        self.note(Asked::Settle(number_of(*event_id), outcome.clone()));
         sleep(Duration::from_millis(1)).await;
         if take_one(&mut self.faults.borrow_mut().lose_settles) {
             return Err(lost_answer());
         }
         {
-            let mut held = self.held(event_id, *token).map_err(Failed::Gone)?;
+            let mut held = self.held(*event_id, *token).map_err(Failed::Gone)?;
             match &held.settled {
                 Some(first) if first != outcome => return Err(Failed::Gone(LostReason::Settled)),
                 Some(_) => {}
