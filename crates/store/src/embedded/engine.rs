@@ -16,6 +16,7 @@ use super::backup::running::{self, Running};
 use super::checkpointer::{Ask, Checkpointer};
 use super::disk::{Disk, Site};
 use super::folder::{Folder, NewStore};
+use super::inbox::Inbox;
 use super::lock::FolderLock;
 use super::log::segment::LOG_FOLDER;
 use super::log::wal_thread::Writer;
@@ -135,7 +136,7 @@ impl Embedded {
         let lease_base = clocks.lease_base;
         let backups = Running::of(folder.meta, Arc::clone(&disk), &commit, checkpoints.clone());
         let sequencer = Sequencer {
-            requests: inbox,
+            inbox: Inbox::new(inbox),
             tables,
             stamped: Now { wall: stamp, lease: lease_base },
             clocks,

@@ -13,6 +13,7 @@ pub mod disk;
 mod engine;
 pub mod finding;
 pub mod folder;
+mod inbox;
 #[cfg(any(fuzzing, all(test, feature = "conformance")))]
 pub mod laws;
 mod layered;

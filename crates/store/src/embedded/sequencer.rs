@@ -7,7 +7,6 @@
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, atomic::AtomicBool, atomic::Ordering};
 use std::time::Duration;
 
@@ -18,6 +17,7 @@ use tokio::sync::oneshot;
 use super::apply::{Context, apply_telling, has_ends};
 use super::cold::Applied;
 use super::command::{Command, Recorded};
+use super::inbox::{AllGone, Inbox};
 use super::layered::{Layered, unless_unreadable};
 use super::log::{Batch, BatchKind, Commit, Committed, Lsn, Then};
 use super::pace::Checkpoints;
@@ -66,7 +66,7 @@ impl Clocks {
 
 /// Everything that the sequencer's thread owns.
 pub(super) struct Sequencer {
-    pub(super) requests: mpsc::Receiver<Request>,
+    pub(super) inbox: Inbox,
     pub(super) tables: Journaled<Layered>,
     pub(super) clocks: Clocks,
     pub(super) random: Arc<dyn Random>,
@@ -107,9 +107,11 @@ impl Sequencer {
     }
 
     /// Ends the other parts. Whoever asked for it is told.
-    pub(super) fn close(self, closing: Option<oneshot::Sender<()>>) {
-        // Whoever is still in the channel came too late.
-        while let Ok(request) = self.requests.try_recv() {
+    pub(super) fn close(mut self, closing: Option<oneshot::Sender<()>>) {
+        // Whoever still waits came too late.
+        while self.inbox.take_in(BATCH_TXNS_MAX).is_ok()
+            && let Some(request) = self.inbox.next()
+        {
             refuse_request(request);
         }
         self.checkpoints.stop();
@@ -124,20 +126,17 @@ impl Sequencer {
 
     fn serve(&mut self) -> Option<oneshot::Sender<()>> {
         loop {
-            let first = match self.requests.recv_timeout(self.until_tick()) {
-                Ok(request) => Some(request),
-                Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => return None,
-            };
-            if let ControlFlow::Break(closing) = self.turn(first) {
+            let until_tick = self.until_tick();
+            self.inbox.wait(until_tick).ok()?;
+            if let ControlFlow::Break(closing) = self.turn() {
                 return Some(closing);
             }
         }
     }
 
-    /// Applies what waits, `first` first, and looks after ticks and checkpoints. Breaks where it is told to close.
-    pub(super) fn turn(&mut self, first: Option<Request>) -> ControlFlow<oneshot::Sender<()>> {
-        unless_unreadable(|| self.take_turn(first)).unwrap_or_else(|error| {
+    /// Applies what waits, and looks after ticks and checkpoints. Breaks where it is told to close.
+    pub(super) fn turn(&mut self) -> ControlFlow<oneshot::Sender<()>> {
+        unless_unreadable(|| self.take_turn()).unwrap_or_else(|error| {
             self.cannot_read(&error);
             ControlFlow::Continue(())
         })
@@ -147,12 +146,13 @@ impl Sequencer {
         self.commit.alarm().raise(format!("a row cannot be read: {error}"));
     }
 
-    fn take_turn(&mut self, first: Option<Request>) -> ControlFlow<oneshot::Sender<()>> {
+    fn take_turn(&mut self) -> ControlFlow<oneshot::Sender<()>> {
         self.free_log();
+        // Who comes after the clocks were read is of the next batch. That nobody can come any more is seen where one waits.
+        let _: Result<(), AllGone> = self.inbox.take_in(BATCH_TXNS_MAX);
         let now = self.clocks.now();
         let mut open = Open::default();
-        let mut next = first;
-        while let Some(request) = next {
+        while let Some(request) = self.inbox.next() {
             let request = match request {
                 Request::Close { reply } => {
                     self.hand_over(open, now);
@@ -171,7 +171,6 @@ impl Sequencer {
                 self.hand_over(std::mem::take(&mut open), now);
                 break;
             }
-            next = self.requests.try_recv().ok();
         }
         self.hand_over(open, now);
         self.tick(now);

@@ -4,7 +4,7 @@
 //! which are those of an engine with threads.
 
 use std::ops::ControlFlow;
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::checkpointer::{Ask, Checkpointer, no_more};
@@ -129,16 +129,12 @@ impl Stepped {
 
     fn apply(&mut self) -> Turn {
         let Some(mut sequencer) = self.sequencer.take() else { return Turn::Over };
-        let first = match sequencer.requests.try_recv() {
-            Ok(request) => Some(request),
-            Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => {
-                sequencer.close(None);
-                return Turn::Over;
-            }
-        };
-        let turn = if first.is_some() { Turn::Done } else { Turn::Nothing };
-        match sequencer.turn(first) {
+        if sequencer.inbox.take_in(1).is_err() {
+            sequencer.close(None);
+            return Turn::Over;
+        }
+        let turn = if sequencer.inbox.is_empty() { Turn::Nothing } else { Turn::Done };
+        match sequencer.turn() {
             ControlFlow::Continue(()) => {
                 self.sequencer = Some(sequencer);
                 turn
