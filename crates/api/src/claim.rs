@@ -119,8 +119,11 @@ pub struct ClaimReply {
     pub event: ClaimedEvent,
     /// Proof of the lease, for heartbeat, ack and nack. A secret.
     pub lease_token: LeaseToken,
-    /// The first instant at which the lease does not hold any more.
+    /// The first instant at which the lease does not hold any more, by the server's clock.
     pub lease_expires_at: Timestamp,
+    /// How long it holds from this answer on, in milliseconds: less than what was asked for where the queue bounds
+    /// how long an event may be held.
+    pub lease_ms: u64,
 }
 
 /// An event as its holder sees it.

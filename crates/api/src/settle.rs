@@ -155,6 +155,9 @@ pub struct HeartbeatReply {
     /// The lease's new end; null where the caller has settled the event and there is nothing to extend.
     #[cfg_attr(feature = "openapi", schema(required))]
     pub lease_expires_at: Option<Timestamp>,
+    /// How long it holds from this answer on, in milliseconds; null where the other is.
+    #[cfg_attr(feature = "openapi", schema(required))]
+    pub lease_ms: Option<u64>,
     /// Where the event stands.
     pub state: String,
     /// True where an operator asked the holder to stop.

@@ -32,7 +32,7 @@ async fn a_claim_keeps_the_payload_byte_for_byte_and_takes_unknown_fields() {
     let data = format!(
         r#"{{"event":{{"id":"{EVENT}","queue":"mail","scheduleId":null,"payload":{payload},"headers":{{"k":"v"}},
         "scheduledAt":"2026-11-29T15:00:00.000Z","attemptCount":2,"expiryCount":1,"deliveryCount":7,
-        "traceContext":null,"fromTheFuture":[1]}},"leaseToken":"t0k3n","leaseExpiresAt":"2026-11-29T15:01:00.000Z"}}"#
+        "traceContext":null,"fromTheFuture":[1]}},"leaseToken":"t0k3n","leaseExpiresAt":"2026-11-29T15:01:00.000Z","leaseMs":60000}}"#
     );
     let (mut server, client) = client(vec![envelope(&data)]).await;
     let options = ClaimRequest {
@@ -280,7 +280,7 @@ async fn a_queue_is_paused_for_a_reason_and_an_event_redriven_with_its_attempts(
 
 #[tokio::test]
 async fn what_is_told_of_the_work_is_sent_as_it_is_written() {
-    let beaten = envelope(r#"{"leaseExpiresAt":null,"state":"done","cancelRequested":false}"#);
+    let beaten = envelope(r#"{"leaseExpiresAt":null,"leaseMs":null,"state":"done","cancelRequested":false}"#);
     let acked = envelope(r#"{"state":"done","settledAt":null,"replayed":false}"#);
     let (mut server, client) = client(vec![beaten, acked, envelope("null")]).await;
     let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";

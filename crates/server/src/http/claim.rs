@@ -94,7 +94,9 @@ async fn answer<T: serde::Serialize>(
     mut leases: Undelivered,
     data: impl FnOnce(Vec<ClaimReply>) -> T,
 ) -> Reply {
-    let claims = leases.take_grants().into_iter().map(shown::claim).collect::<Result<Vec<_>, Failure>>()?;
+    let now = node.clock.wall();
+    let claims = leases.take_grants().into_iter().map(|grant| shown::claim(grant, now));
+    let claims = claims.collect::<Result<Vec<_>, Failure>>()?;
     let answer = Answer::new(http::StatusCode::OK, &Envelope::ok(data(claims)))?;
     let room = node.answer_room.take(answer.len(), Duration::ZERO).await;
     let room = room.ok_or_else(|| Failure::new(ErrorCode::RateLimited, NO_ROOM))?;

@@ -24,7 +24,7 @@ use crate::node::Node;
 /// `POST /v1/leases/heartbeat`: up to 500 leases end later, each by itself; 207 where any was refused.
 pub(super) async fn heartbeat(State(node): State<Arc<Node>>, caller: Caller, sent: Sent) -> Reply {
     let op = |event, word: &HeartbeatRequest, queues| settle::beat(event, word.clone(), queues);
-    each(&node, &caller, sent, op, settle::beaten).await
+    each(&node, &caller, sent, op, |settled| settle::beaten(settled, node.clock.wall())).await
 }
 
 /// `POST /v1/leases/ack`: up to 500 events are done, each by itself; 207 where any was refused.

@@ -9,13 +9,14 @@ use axum::extract::State;
 use naven_api::settle::{
     AckReply, AckRequest, HeartbeatReply, HeartbeatRequest, NackMode, NackReply, NackRequest,
 };
-use naven_api::{EventId, LeaseToken, QueueId};
+use naven_api::{EventId, LeaseToken, QueueId, Timestamp};
 use naven_store::reply::{OpReply, Settled};
 use naven_store::txn::{OpKind, Proof, Settle, SettleStep};
 
 use super::answer::{Reply, ok};
 use super::body::Sent;
 use super::extract::EventInPath;
+use super::shown;
 use crate::auth::{Caller, Scope, Thing};
 use crate::failure::Failure;
 use crate::node::{Node, odd_reply};
@@ -30,7 +31,8 @@ pub(super) async fn heartbeat(
     caller.may(Scope::Consume, Thing::Nothing)?;
     let request = sent.decode(HeartbeatRequest::decode)?;
     let event = event.id()?;
-    ok(&beaten(&settle(&node, &caller, event, |queues| beat(event, request, queues)).await?))
+    let settled = settle(&node, &caller, event, |queues| beat(event, request, queues)).await?;
+    ok(&beaten(&settled, node.clock.wall()))
 }
 
 /// `POST /v1/events/{id}/ack`: the event is done.
@@ -115,10 +117,11 @@ pub(super) fn word(reply: OpReply) -> Result<Settled, Failure> {
     }
 }
 
-/// A heartbeat's answer.
-pub(super) fn beaten(settled: &Settled) -> HeartbeatReply {
+/// A heartbeat's answer at an instant.
+pub(super) fn beaten(settled: &Settled, now: Timestamp) -> HeartbeatReply {
     HeartbeatReply {
         lease_expires_at: settled.lease_expires_at,
+        lease_ms: settled.lease_expires_at.map(|end| shown::lease_ms(end, now)),
         state: settled.state.as_str().to_owned(),
         cancel_requested: settled.cancel_requested,
     }

@@ -168,8 +168,13 @@ fn attempt(past: &Past) -> AttemptReply {
     }
 }
 
-/// A lease in its holder's hands.
-pub(super) fn claim(grant: Grant) -> Result<ClaimReply, Failure> {
+/// How long a lease holds from `now` on, in milliseconds.
+pub(super) fn lease_ms(end: Timestamp, now: Timestamp) -> u64 {
+    u64::try_from(end.as_ms().saturating_sub(now.as_ms())).unwrap_or(0)
+}
+
+/// A lease in its holder's hands, at an instant.
+pub(super) fn claim(grant: Grant, now: Timestamp) -> Result<ClaimReply, Failure> {
     let (Some(lease_token), Some(lease_expires_at)) = (grant.token, grant.lease_expires_at) else {
         return Err(Failure::internal(format!("a lease of {} without a token", grant.event)));
     };
@@ -188,6 +193,7 @@ pub(super) fn claim(grant: Grant) -> Result<ClaimReply, Failure> {
         },
         lease_token,
         lease_expires_at,
+        lease_ms: lease_ms(lease_expires_at, now),
     })
 }
 
