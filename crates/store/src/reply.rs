@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use naven_api::limits::IDEMPOTENCY_SECONDS;
 use naven_api::{EventId, LeaseToken, QueueId, Timestamp, TraceContext};
 use naven_core::{Refusal, View};
 
@@ -51,6 +52,16 @@ pub enum OpReply {
     Operation(Box<OperationView>),
     /// It was done, and there is nothing to say of it.
     Done,
+}
+
+impl OpReply {
+    /// Until when the answer, given at `now`, is remembered under an idempotency key: a claim's for as long as its
+    /// leases hold by themselves, for afterwards there is nothing to hand out again; any other's for a day.
+    pub(crate) fn remembered_until(&self, now: Timestamp) -> Timestamp {
+        let day = now.plus_ms(i64::from(IDEMPOTENCY_SECONDS) * 1_000);
+        let Self::Claimed(claimed) = self else { return day };
+        claimed.leases.iter().filter_map(|grant| grant.lease_expires_at).max().unwrap_or(day)
+    }
 }
 
 /// What was read from one queue.

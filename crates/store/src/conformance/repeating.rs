@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use naven_core::View;
 
-use super::bench::{Bench, claim, create, named, settle, token};
+use super::bench::{Bench, beat, claim, create, named, settle, token};
 use super::streams::{once, reset, to_queue, to_stream};
 use crate::queue::{QueueSettings, StreamChanges};
 use crate::reply::{OpReply, Refused};
@@ -145,6 +145,23 @@ pub fn a_repeated_claim_gets_the_leases_that_live(bench: &Bench) {
     bench.after(30);
     let Ok(OpReply::Claimed(lapsed)) = bench.ask_once(take()) else { panic!("not claimed anew") };
     assert_eq!(lapsed.leases[0].fence, anew.leases[0].fence + 1);
+}
+
+pub fn a_claim_is_remembered_no_longer_than_its_leases_hold(bench: &Bench) {
+    bench.queue("mail");
+    bench.publish_some("mail", 2);
+    let take = |fingerprint| {
+        let mut take = once("k1", OpKind::Claim(claim("mail", 1, 30)));
+        take.idempotency.as_mut().expect("it has one").fingerprint = [fingerprint; 32];
+        take
+    };
+    let Ok(OpReply::Claimed(first)) = bench.ask_once(take(1)) else { panic!("nothing claimed") };
+    bench.after(29);
+    assert_eq!(bench.ask_once(take(2)), Err(Refused::KeyReused.into()));
+    bench.must(&first.leases[0], beat(30));
+    bench.after(1);
+    let Ok(OpReply::Claimed(second)) = bench.ask_once(take(2)) else { panic!("the key is not free again") };
+    assert_ne!(second.leases[0].event, first.leases[0].event, "the first lease was extended, and stands");
 }
 
 pub fn a_claim_that_took_nothing_is_asked_again(bench: &Bench) {

@@ -114,6 +114,7 @@ macro_rules! conformance {
                 a_repeated_publish_gets_the_first_answer
                 a_key_of_another_request_is_refused
                 a_repeated_claim_gets_the_leases_that_live
+                a_claim_is_remembered_no_longer_than_its_leases_hold
                 a_claim_that_took_nothing_is_asked_again
                 whatever_succeeds_is_repeated_and_no_refusal_is
                 an_undone_answer_is_not_remembered

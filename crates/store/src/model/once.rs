@@ -2,7 +2,6 @@
 //!
 //! Lives here: their lists. Not here: the ops that they guard (`publish.rs` and its likes).
 
-use naven_api::limits::IDEMPOTENCY_SECONDS;
 use naven_api::{EventId, Timestamp};
 use naven_core::{Now, State};
 
@@ -93,7 +92,7 @@ impl World {
             _ => true,
         };
         if is_kept {
-            let until = now.wall.plus_ms(i64::from(IDEMPOTENCY_SECONDS) * 1_000);
+            let until = reply.remembered_until(now.wall);
             self.answered.retain(|one| !is_it(&one));
             self.answered.push(Answered { slot: slot.clone(), until, reply: reply.clone() });
         }

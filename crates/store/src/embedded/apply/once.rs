@@ -3,7 +3,6 @@
 //! Lives here: finding, storing and forgetting answers. Not here: their bytes (`rows/answer.rs`).
 
 use bytes::Bytes;
-use naven_api::limits::IDEMPOTENCY_SECONDS;
 use naven_core::State;
 use std::ops::ControlFlow;
 
@@ -17,8 +16,8 @@ use crate::reply::{Claimed, OpError, OpReply, Refused};
 use crate::txn::IdempotencySlot;
 
 impl<T: Tables> Context<'_, T> {
-    /// Runs `command`, or answers what it was answered under the same key. A claim is repeated for as
-    /// long as one of its leases lives; after that it takes anew. Refusals are not remembered, nor is
+    /// Runs `command`, or answers what it was answered under the same key. A claim is repeated while one of
+    /// its leases lives, and no longer than they would by themselves; after that it takes anew. Refusals are not remembered, nor is
     /// a claim that took nothing.
     pub(super) fn once(
         &mut self,
@@ -42,7 +41,7 @@ impl<T: Tables> Context<'_, T> {
             if let Some(old) = old {
                 self.tables.delete(Table::IdemUntil, &key::idem_until(old.until, &key));
             }
-            let until = self.now.wall.plus_ms(i64::from(IDEMPOTENCY_SECONDS) * 1_000);
+            let until = reply.remembered_until(self.now.wall);
             let row = AnswerRow { fingerprint: slot.fingerprint, until, answer };
             self.tables.put(Table::Idem, &key, row.encode());
             self.tables.put(Table::IdemUntil, &key::idem_until(until, &key), Bytes::new());
