@@ -144,6 +144,20 @@ impl Error {
         }
     }
 
+    /// The same once more, for another who waits for the same answer.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::Api(error) => Self::Api(error.clone()),
+            Self::Transport { at, may_have_arrived, source } => Self::Transport {
+                at: at.clone(),
+                may_have_arrived: *may_have_arrived,
+                source: source.to_string().into(),
+            },
+            Self::Decode { status, why } => Self::Decode { status: *status, why: why.clone() },
+            Self::Setup { why } => Self::Setup { why: why.clone() },
+        }
+    }
+
     /// The connection's failure as ours. What never connected never arrived.
     pub(crate) fn from_transport(error: reqwest::Error) -> Self {
         let may_have_arrived = !(error.is_connect() || error.is_builder());

@@ -209,6 +209,18 @@ impl Client {
         self.say_each("nack", words).await
     }
 
+    /// As [`heartbeat_batch`](Self::heartbeat_batch), with how far the work came where that is to be said.
+    pub(crate) async fn beat_each(
+        &self,
+        leases: Vec<(EventId, LeaseToken, Option<Progress>)>,
+        lease_seconds: Option<LeaseSeconds>,
+    ) -> Result<Vec<Result<HeartbeatReply, Error>>, Error> {
+        let words = leases.into_iter().map(|(event, lease_token, progress)| {
+            (event, HeartbeatRequest { lease_token, lease_seconds, progress })
+        });
+        self.say_each("heartbeat", words).await
+    }
+
     async fn say_each<W: Serialize, R: DeserializeOwned>(
         &self,
         verb: &str,

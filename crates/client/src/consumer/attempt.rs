@@ -82,10 +82,10 @@ enum Ran {
 /// Sees `claimed`, for which a claim went out at `left`, to its end.
 pub(super) async fn attempt<D: Door>(work: Rc<Work<D>>, claimed: Claimed<D>, left: Instant) {
     work.health.begun();
-    let Claimed { token, facts } = claimed;
+    let Claimed { token, facts, length } = claimed;
     let news = News::default();
     let proof = Proof { door: Rc::clone(&work.door), event: facts.event().clone(), token };
-    let mut lease = Lease::new(proof, work.length, left, news.clone());
+    let mut lease = Lease::new(proof, [work.length, length], left, news.clone());
     let facts = Arc::new(facts);
     let handed = Handed { facts: Arc::clone(&facts), hold: Arc::clone(lease.hold()), news };
     let ended = match work.run(&mut lease, handed).await {

@@ -42,9 +42,13 @@ impl Backoff {
 
 /// A random number from 0 up to 1.
 pub(super) fn fraction() -> f64 {
+    (random_bits() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// Bits that differ each time. Nobody must be unable to foresee them.
+pub(super) fn random_bits() -> u64 {
     // The keys of a fresh map's hasher are random, and differ each time.
-    let bits = RandomState::new().build_hasher().finish() >> 11;
-    bits as f64 / (1_u64 << 53) as f64
+    RandomState::new().build_hasher().finish()
 }
 
 #[cfg(test)]

@@ -9,14 +9,13 @@ use std::time::Duration;
 use naven_api::limits::{LEASE_SECONDS_DEFAULT, WAIT_SECONDS_DEFAULT};
 use naven_api::{ConsumerId, LeaseSeconds, WaitSeconds};
 use serde::de::DeserializeOwned;
-use tokio::sync::Semaphore;
 
 use super::attempt::OnLost;
 use super::delivery::{Delivery, Facts};
 use super::error::ConsumerError;
 use super::handler::{IntoOutcome, handler};
 use super::health::{Drained, Health};
-use super::http::{CALLS_AT_ONCE, HttpDoor};
+use super::http::HttpDoor;
 use super::lost::Lost;
 use super::running::{Ended, Settings, run};
 use crate::client::Client;
@@ -161,8 +160,7 @@ impl Consumer {
         let (queue, consumer) = (self.queue.clone(), self.name);
         let client = self.client.with_own_connections();
         let client = client.map_err(|error| ConsumerError::Setup { why: error.to_string() })?;
-        let calls = || Semaphore::new(CALLS_AT_ONCE);
-        let door = move || HttpDoor { client, queue: self.queue, consumer, beats: calls(), words: calls() };
+        let door = move || HttpDoor::new(client, self.queue, consumer, seconds(length));
         run(door, settings, stop).await.map_err(|ended| match ended {
             Ended::Setup { why } => ConsumerError::Setup { why },
             Ended::Refused { source } => ConsumerError::Refused { queue, source },

@@ -7,7 +7,7 @@ use std::fmt::{Debug, Display};
 use std::future::Future;
 use std::time::Duration;
 
-use naven_api::Progress;
+use naven_api::{IdempotencyKey, Progress};
 
 use super::lost::LostReason;
 use super::outcome::Outcome;
@@ -23,13 +23,9 @@ pub(super) trait Door: 'static {
     /// Why a call did not succeed.
     type Error: std::error::Error + Send + 'static;
 
-    /// Leases 1 to `most` events for `length`; none where none came within `wait`.
-    fn claim(
-        &self,
-        most: usize,
-        length: Duration,
-        wait: Duration,
-    ) -> impl Future<Output = Result<Vec<Claimed<Self>>, Failed<Self::Error>>>;
+    /// Leases events. The same may be asked again where the answer did not come: it gives the same leases then, as
+    /// long as they are held, where the server can tell.
+    fn claim(&self, ask: &Ask) -> impl Future<Output = Result<Vec<Claimed<Self>>, Failed<Self::Error>>>;
 
     /// Extends a lease: it holds `length` from now.
     fn beat(
@@ -67,10 +63,25 @@ pub(super) trait Known: Send + Sync + 'static {
     fn fence(&self) -> u64;
 }
 
+/// What is asked of a claim.
+#[derive(Debug, Clone)]
+pub(super) struct Ask {
+    /// Which claim it is, however often it is asked.
+    pub(super) key: IdempotencyKey,
+    /// At least one event is asked for, and no more than this.
+    pub(super) most: usize,
+    /// How long each is to be leased.
+    pub(super) length: Duration,
+    /// How long to wait for one.
+    pub(super) wait: Duration,
+}
+
 /// An event in our hands.
 pub(super) struct Claimed<D: Door + ?Sized> {
     pub(super) token: D::Token,
     pub(super) facts: D::Facts,
+    /// How long the lease holds from the claim on: less than was asked for where the server bounds it.
+    pub(super) length: Duration,
 }
 
 /// The answer to a heartbeat that was taken.
@@ -78,6 +89,8 @@ pub(super) struct Claimed<D: Door + ?Sized> {
 pub(super) enum Beaten {
     /// The lease holds.
     Held {
+        /// How long from now on: less than was asked for where the server bounds it.
+        length: Duration,
         /// True where somebody asked the handler to stop.
         cancel_requested: bool,
     },

@@ -5,13 +5,14 @@
 use std::time::Duration;
 
 use naven_api::claim::{ClaimBatchRequest, ClaimReply};
-use naven_api::settle::NackMode;
+use naven_api::settle::{AckReply, HeartbeatReply, NackMode};
 use naven_api::{ConsumerId, EventId, LeaseSeconds, LeaseToken, Progress, WaitSeconds};
 
 use tokio::sync::Semaphore;
 
+use super::batch::Batches;
 use super::delivery::Facts;
-use super::door::{Beaten, Claimed, Door, Failed, Known};
+use super::door::{Ask, Beaten, Claimed, Door, Failed, Known};
 use super::lost::LostReason;
 use super::outcome::Outcome;
 use crate::client::Client;
@@ -20,16 +21,55 @@ use crate::settle::Nack;
 
 /// A queue of a server.
 pub(super) struct HttpDoor {
-    pub(super) client: Client,
-    pub(super) queue: String,
-    pub(super) consumer: Option<ConsumerId>,
-    /// How many heartbeats, and how many other words, are under way at once at most: each is a connection.
-    pub(super) beats: Semaphore,
-    pub(super) words: Semaphore,
+    client: Client,
+    queue: String,
+    consumer: Option<ConsumerId>,
+    beats: Batches<Beat, Result<HeartbeatReply, Error>>,
+    acks: Batches<Ack, Result<AckReply, Error>>,
+    /// How many other words are under way at once at most: each is a connection.
+    words: Semaphore,
 }
 
-/// Connections for heartbeats, and as many for what is said of an attempt's end.
-pub(super) const CALLS_AT_ONCE: usize = 32;
+type Beat = (EventId, LeaseToken, Option<Progress>);
+type Ack = (EventId, LeaseToken);
+
+/// Connections for what is said of an attempt's end, but acks.
+const WORDS_AT_ONCE: usize = 32;
+/// Most words of one call: what it says stays far below what the server reads of a request.
+const BATCH_MAX: usize = 100;
+
+impl HttpDoor {
+    /// The door to `queue`, whose leases are kept `length` by `length`. Used within a `LocalSet`.
+    pub(super) fn new(client: Client, queue: String, consumer: Option<ConsumerId>, length: Duration) -> Self {
+        let (beating, acking) = (client.clone(), client.clone());
+        let beats = Batches::new(BATCH_MAX, move |beats: Vec<Beat>| {
+            let client = beating.clone();
+            async move {
+                let count = beats.len();
+                each(client.beat_each(beats, lease_seconds(length)).await, count)
+            }
+        });
+        let acks = Batches::new(BATCH_MAX, move |acks: Vec<Ack>| {
+            let client = acking.clone();
+            async move { each(client.ack_batch(&acks).await, acks.len()) }
+        });
+        Self { client, queue, consumer, beats, acks, words: Semaphore::new(WORDS_AT_ONCE) }
+    }
+}
+
+/// An answer for each of `count` words: what became of the call is what became of each.
+fn each<R>(answer: Result<Vec<Result<R, Error>>, Error>, count: usize) -> Vec<Result<R, Error>> {
+    match answer {
+        Ok(answers) => answers,
+        Err(error) => (0..count).map(|_| Err(error.again())).collect(),
+    }
+}
+
+/// A call that was given up has no answer.
+fn unanswered() -> Failed<Error> {
+    let why = Error::Transport { at: None, may_have_arrived: true, source: "the call was given up".into() };
+    Failed::Later { after: None, may_have_applied: true, why }
+}
 
 impl Door for HttpDoor {
     type Id = EventId;
@@ -37,19 +77,14 @@ impl Door for HttpDoor {
     type Token = LeaseToken;
     type Error = Error;
 
-    async fn claim(
-        &self,
-        most: usize,
-        length: Duration,
-        wait: Duration,
-    ) -> Result<Vec<Claimed<Self>>, Failed<Error>> {
+    async fn claim(&self, ask: &Ask) -> Result<Vec<Claimed<Self>>, Failed<Error>> {
         let request = ClaimBatchRequest {
-            max_events: u32::try_from(most).unwrap_or(u32::MAX),
-            lease_seconds: lease_seconds(length),
-            wait_seconds: WaitSeconds::try_from(whole_seconds(wait)).ok(),
+            max_events: u32::try_from(ask.most).unwrap_or(u32::MAX),
+            lease_seconds: lease_seconds(ask.length),
+            wait_seconds: WaitSeconds::try_from(whole_seconds(ask.wait)).ok(),
             consumer_id: self.consumer.clone(),
         };
-        let claims = self.client.claim_batch(&self.queue, &request).await.map_err(failed)?;
+        let claims = self.client.once(&ask.key).claim_batch(&self.queue, &request).await.map_err(failed)?;
         Ok(claims.into_iter().map(claimed).collect())
     }
 
@@ -60,16 +95,13 @@ impl Door for HttpDoor {
         length: Duration,
         progress: Option<Progress>,
     ) -> Result<Beaten, Failed<Error>> {
-        let lease = lease_seconds(length);
-        // It is never closed.
-        let _turn = self.beats.acquire().await;
-        let reply = match progress {
-            Some(progress) => self.client.heartbeat_with(*event, token, lease, progress).await,
-            None => self.client.heartbeat(*event, token, lease).await,
-        };
-        let reply = reply.map_err(failed_in_hand)?;
+        let reply = self.beats.say((*event, token.clone(), progress)).await;
+        let reply = reply.ok_or_else(unanswered)?.map_err(failed_in_hand)?;
         Ok(match reply.lease_expires_at {
-            Some(_) => Beaten::Held { cancel_requested: reply.cancel_requested },
+            Some(_) => Beaten::Held {
+                length: reply.lease_ms.map_or(length, Duration::from_millis),
+                cancel_requested: reply.cancel_requested,
+            },
             None => Beaten::Settled,
         })
     }
@@ -80,14 +112,15 @@ impl Door for HttpDoor {
         token: &LeaseToken,
         outcome: &Outcome,
     ) -> Result<(), Failed<Error>> {
-        let _turn = self.words.acquire().await;
         let nack =
             |mode, error: Option<&String>, retry_delay| Nack { mode, error: error.cloned(), retry_delay };
         let nack = match outcome {
             Outcome::Done => {
-                return self.client.ack(*event, token).await.map(drop).map_err(failed_in_hand);
+                let reply = self.acks.say((*event, token.clone())).await.ok_or_else(unanswered)?;
+                return reply.map(drop).map_err(failed_in_hand);
             }
             Outcome::DoneWith(result) => {
+                let _turn = self.words.acquire().await;
                 let reply = self.client.ack_with(*event, token, result.clone()).await;
                 return reply.map(drop).map_err(failed_in_hand);
             }
@@ -95,6 +128,8 @@ impl Door for HttpDoor {
             Outcome::DeadLetter { error } => nack(NackMode::Fatal, Some(error), None),
             Outcome::Release => nack(NackMode::Release, None, None),
         };
+        // It is never closed.
+        let _turn = self.words.acquire().await;
         self.client.nack(*event, token, &nack).await.map(drop).map_err(failed_in_hand)
     }
 }
@@ -140,7 +175,7 @@ fn claimed(claim: ClaimReply) -> Claimed<HttpDoor> {
         scheduled_at: event.scheduled_at,
         trace_context: event.trace_context,
     };
-    Claimed { token: claim.lease_token, facts }
+    Claimed { token: claim.lease_token, facts, length: Duration::from_millis(claim.lease_ms) }
 }
 
 /// Of a word under a lease. A key that is refused may be mended while the lease lasts.

@@ -65,14 +65,16 @@ pub(super) struct Proof<D: Door> {
 }
 
 impl<D: Door> Lease<D> {
-    /// The lease of a claim that went out at `left`. Its heartbeats begin at a third of the lease from then, or at once
-    /// where that is over: then the lease is not known to be held before one of them is answered.
-    pub(super) fn new(proof: Proof<D>, length: Duration, left: Instant, news: News) -> Self {
+    /// The lease of a claim that went out at `left`, and is held from then on for `held`, to be kept `length` by
+    /// `length`. Its heartbeats begin at a third of what is held, or at once where that is over: then the lease is not
+    /// known to be held before one of them is answered.
+    pub(super) fn new(proof: Proof<D>, [length, held]: [Duration; 2], left: Instant, news: News) -> Self {
         let Proof { door, event, token } = proof;
-        let (now, third) = (Instant::now(), length / BEATS);
+        let (now, held) = (Instant::now(), held.min(length));
+        let third = held / BEATS;
         let is_sure = now < left + third;
-        let deadline = if is_sure { left + length } else { now + length };
-        let hold = Arc::new(Hold::new(deadline, length));
+        let deadline = if is_sure { left + held } else { now + held };
+        let hold = Arc::new(Hold::new(deadline, held));
         let next_beat = if is_sure { left + with_jitter(third) } else { now };
         let backoff = Backoff::new(length / 24, length / 6);
         let (unsaid, in_flight) = (None, None);
@@ -157,11 +159,13 @@ impl<D: Door> Lease<D> {
         let Answered { left, progress, answer } = answered;
         let asked = match answer {
             Some(Ok(Beaten::Settled)) => return Some(Ending::Settled),
-            Some(Ok(Beaten::Held { cancel_requested })) => {
+            Some(Ok(Beaten::Held { length, cancel_requested })) => {
+                let held = length.min(self.length);
                 self.is_sure = true;
                 self.backoff.reset();
-                self.hold.extend(left + self.length, self.length);
-                self.next_beat = left + with_jitter(self.length / BEATS);
+                self.hold.extend(left + held, held);
+                // Not in ever smaller steps towards an end that no heartbeat moves.
+                self.next_beat = left + with_jitter(held / BEATS).max(self.length / 60);
                 if cancel_requested {
                     self.hold.stop(super::delivery::StopReason::CancelRequested);
                 }

@@ -43,6 +43,7 @@
 
 mod attempt;
 mod backoff;
+mod batch;
 mod builder;
 mod delivery;
 mod door;

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tracing::{debug, info, warn};
 
 use naven_api::limits::CLAIM_EVENTS_MAX;
 
 use super::attempt::{Phase, Work, attempt};
-use super::backoff::Backoff;
-use super::door::{Claimed, Door, Failed};
+use super::backoff::{Backoff, random_bits};
+use super::door::{Ask, Claimed, Door, Failed};
 
 /// Pauses between claims that fail: a part of the first, up to a part of the last.
 const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(30)];
@@ -22,6 +22,8 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(3
 const GIVE_BACK: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
 /// Each part of a drain lasts at least so long, however late it began: who is told something has to come to hear it.
 const PART_MIN: Duration = Duration::from_millis(20);
+/// How long, at the end, a claim that was dropped in the middle is asked after.
+const COLLECT_MAX: Duration = Duration::from_millis(250);
 /// A claim that came back empty at once is not made again at once.
 const EMPTY_PAUSE: Duration = Duration::from_millis(200);
 
@@ -34,59 +36,69 @@ pub(super) struct Pump<D: Door> {
     pub(super) phase: watch::Sender<Phase>,
 }
 
+/// A claim, and when it first went out.
+type Sent = (Ask, Instant);
+
+/// Why nothing more is claimed.
+enum Stopped<E> {
+    /// Claims are refused for good.
+    Refused(E),
+    /// It was told to. A claim that has no answer yet may have taken events.
+    Told(Option<Sent>),
+}
+
 impl<D: Door> Pump<D> {
     /// Claims and works until told to drain, or until claims are refused for good; then waits for what is in flight.
     /// Runs within a `LocalSet`.
     pub(super) async fn run(self) -> Result<(), D::Error> {
         let mut attempts = JoinSet::new();
-        let refused = self.claim_on(&mut attempts).await;
-        self.drain(&mut attempts).await;
+        let (refused, dropped) = match self.claim_on(&mut attempts).await {
+            Stopped::Refused(error) => (Some(error), None),
+            Stopped::Told(dropped) => (None, dropped),
+        };
+        self.drain(&mut attempts, dropped).await;
         refused.map_or(Ok(()), Err)
     }
 
-    /// Answers why claims are refused, where that is what ended it.
-    async fn claim_on(&self, attempts: &mut JoinSet<()>) -> Option<D::Error> {
+    async fn claim_on(&self, attempts: &mut JoinSet<()>) -> Stopped<D::Error> {
         let mut draining = self.phase.subscribe();
         let mut backoff = Backoff::new(PAUSES[0], PAUSES[1]);
+        // A claim that has no answer yet: it is asked again as it was, for it may have taken events.
+        let mut unanswered: Option<Sent> = None;
         loop {
             while let Some(ended) = attempts.try_join_next() {
                 unwind(ended);
             }
             let free = self.slots.saturating_sub(attempts.len());
-            let most = free.min(CLAIM_EVENTS_MAX as usize);
-            let left = Instant::now();
+            if free == 0 {
+                tokio::select! {
+                    biased;
+                    _ = draining.wait_for(|phase| *phase >= Phase::Draining) => {
+                        return Stopped::Told(unanswered);
+                    }
+                    Some(ended) = attempts.join_next() => unwind(ended),
+                }
+                continue;
+            }
+            let (ask, left) = unanswered.take().unwrap_or_else(|| (self.ask(free), Instant::now()));
             let answer = tokio::select! {
                 biased;
-                _ = draining.wait_for(|phase| *phase >= Phase::Draining) => return None,
-                Some(ended) = attempts.join_next(), if free == 0 => {
-                    unwind(ended);
-                    continue;
+                _ = draining.wait_for(|phase| *phase >= Phase::Draining) => {
+                    return Stopped::Told(Some((ask, left)));
                 }
-                // Dropped while it waits, it takes nothing. What is on its way back then is left to its lease.
-                answer = self.work.door.claim(most, self.work.length, self.wait), if free > 0 => answer,
+                answer = self.work.door.claim(&ask) => answer,
             };
             let pause = match answer {
                 Ok(claims) => {
-                    self.work.health.claim_answered();
-                    if backoff.failures() > 0 {
-                        info!(failures = backoff.failures(), "claims are answered again");
-                    }
-                    backoff.reset();
+                    self.answered(&mut backoff);
                     let is_empty = claims.is_empty();
                     claims.into_iter().for_each(|claimed| self.begin(attempts, claimed, left));
                     if is_empty { EMPTY_PAUSE.saturating_sub(left.elapsed()) } else { Duration::ZERO }
                 }
-                Err(Failed::Never(error)) => return Some(error),
-                Err(Failed::Later { after, why, .. }) => {
-                    self.work.health.claim_failed();
-                    let pause = backoff.next(after);
-                    warn!(
-                        failures = backoff.failures(),
-                        ?pause,
-                        error = &why as &dyn std::error::Error,
-                        "a claim failed"
-                    );
-                    pause
+                Err(Failed::Never(error)) => return Stopped::Refused(error),
+                Err(Failed::Later { after, may_have_applied, why }) => {
+                    unanswered = may_have_applied.then_some((ask, left));
+                    self.failed(&mut backoff, after, &why)
                 }
                 // No claim has a lease that could be over.
                 Err(Failed::Gone(reason)) => {
@@ -96,10 +108,45 @@ impl<D: Door> Pump<D> {
             };
             if pause > Duration::ZERO {
                 tokio::select! {
-                    _ = draining.wait_for(|phase| *phase >= Phase::Draining) => return None,
+                    _ = draining.wait_for(|phase| *phase >= Phase::Draining) => {
+                        return Stopped::Told(unanswered);
+                    }
                     () = sleep(pause) => {}
                 }
             }
+        }
+    }
+
+    fn answered(&self, backoff: &mut Backoff) {
+        self.work.health.claim_answered();
+        if backoff.failures() > 0 {
+            info!(failures = backoff.failures(), "claims are answered again");
+        }
+        backoff.reset();
+    }
+
+    /// How long to wait before the next claim.
+    fn failed(&self, backoff: &mut Backoff, after: Option<Duration>, why: &D::Error) -> Duration {
+        self.work.health.claim_failed();
+        let pause = backoff.next(after);
+        warn!(failures = backoff.failures(), ?pause, error = why as &dyn std::error::Error, "a claim failed");
+        pause
+    }
+
+    /// A claim for so many free slots.
+    fn ask(&self, free: usize) -> Ask {
+        let key = format!("naven-consumer-{:016x}{:016x}", random_bits(), random_bits());
+        let key = key.parse().expect("these characters make a key");
+        let most = free.min(CLAIM_EVENTS_MAX as usize);
+        Ask { key, most, length: self.work.length, wait: self.wait }
+    }
+
+    /// Asks once more for what a claim that was dropped in the middle may have taken: it goes back at once, and not when
+    /// its lease ends.
+    async fn collect(&self, attempts: &mut JoinSet<()>, ask: &Ask, left: Instant) {
+        let time = COLLECT_MAX.min(self.drain_limit / 4);
+        if let Ok(Ok(claims)) = timeout(time, self.work.door.claim(ask)).await {
+            claims.into_iter().for_each(|claimed| self.begin(attempts, claimed, left));
         }
     }
 
@@ -107,9 +154,13 @@ impl<D: Door> Pump<D> {
         attempts.spawn_local(attempt(Rc::clone(&self.work), claimed, left));
     }
 
-    /// Waits for all attempts, and hurries them as the limit comes nearer.
-    async fn drain(&self, attempts: &mut JoinSet<()>) {
+    /// Waits for all attempts, and hurries them as the limit comes nearer. What a claim that was dropped may have taken goes
+    /// back.
+    async fn drain(&self, attempts: &mut JoinSet<()>, dropped: Option<Sent>) {
         let limit = Instant::now() + self.drain_limit;
+        if let Some((ask, left)) = dropped {
+            self.collect(attempts, &ask, left).await;
+        }
         let give_back = (self.drain_limit / 10).clamp(GIVE_BACK[0], GIVE_BACK[1]);
         let grace = self.work.grace.min(self.drain_limit / 2);
         let before = |limit: Instant, part: Duration| limit.checked_sub(part).unwrap_or(limit);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::bench::{Bench, Numbered, by_the_clock};
+use super::bench::{Bench, LEASE, Numbered, by_the_clock};
 use super::server::{Asked, Server};
 use crate::consumer::delivery::Delivery;
 use crate::consumer::outcome::Outcome;
@@ -42,7 +42,7 @@ fn a_claim_that_does_not_wait_is_not_made_again_at_once() {
         let server = Server::new();
         let (wait, stop_after) = (Duration::ZERO, Duration::from_secs(10));
         Bench { wait, stop_after, ..Bench::default() }.run(&server, |_| async {}).await;
-        let claims = server.asked().len();
+        let claims = server.asked().iter().filter(|(at, _)| *at < 10_000).count();
         assert!((45..=51).contains(&claims), "{claims}");
     });
 }
@@ -62,6 +62,19 @@ fn a_claim_that_fails_is_repeated_and_not_before_the_server_wants_it() {
             .take(4)
             .collect();
         assert!(claims.windows(2).all(|pair| pair[1] - pair[0] >= 7_000), "{claims:?}");
+    });
+}
+
+#[test]
+fn a_claim_whose_answer_is_lost_is_asked_again_and_its_events_wait_for_no_lease() {
+    by_the_clock(|| async {
+        let server = Server::new();
+        server.publish(6);
+        server.faults.borrow_mut().lose_claim_answers = 2;
+        let stop_after = LEASE / 2;
+        let run = Bench { stop_after, ..Bench::default() }.run(&server, |_| async {}).await;
+        assert_eq!((run.drained.done, run.drained.lost), (6, 0));
+        assert!((1..=6).all(|number| server.end_of(number) == Some((Outcome::Done, 1))));
     });
 }
 

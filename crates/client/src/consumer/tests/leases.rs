@@ -269,3 +269,22 @@ fn a_cancel_that_was_asked_for_stops_the_handler_whose_word_counts() {
         assert_eq!(server.end_of(1), Some((Outcome::Done, 1)));
     });
 }
+
+#[test]
+fn a_lease_that_the_server_bounds_is_believed_for_no_longer() {
+    by_the_clock(|| async {
+        let server = Server::new();
+        server.publish(1);
+        // Its first heartbeat is the last that gets through, and moves the end by a second.
+        {
+            let mut faults = server.faults.borrow_mut();
+            (faults.hold_at_most, faults.beats_until_cut) = (Some(Duration::from_secs(1)), Some(1));
+        }
+        let handle = |delivery: Delivery<Numbered>| async move {
+            delivery.lease_lost().await;
+        };
+        let run = Bench::default().run(&server, handle).await;
+        assert_eq!(run.lost.first().map(|lost| lost.reason), Some(LostReason::TimeOver));
+        assert!(run.lost_at_ms[0] < 4_100, "a third of the lease, and a second: {:?}", run.lost_at_ms);
+    });
+}

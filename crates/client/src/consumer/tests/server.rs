@@ -3,7 +3,7 @@
 //! Lives here: its queue, its leases, and its faults. Not here: the consumers of tests (`bench.rs`).
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use naven_api::{EventId, Payload, Progress, Timestamp};
 use tokio::time::{Instant, sleep};
 
 use crate::consumer::delivery::Facts;
-use crate::consumer::door::{Beaten, Claimed, Door, Failed};
+use crate::consumer::door::{Ask, Beaten, Claimed, Door, Failed};
 use crate::consumer::lost::LostReason;
 use crate::consumer::outcome::Outcome;
 use crate::error::Error;
@@ -57,6 +57,10 @@ pub(crate) struct Faults {
     pub(crate) fail_claims: (u32, Option<Duration>),
     /// Claims are refused for good.
     pub(crate) refuse_claims: bool,
+    /// The answers of so many claims that took something are lost.
+    pub(crate) lose_claim_answers: u32,
+    /// Heartbeats extend a lease by no more than this.
+    pub(crate) hold_at_most: Option<Duration>,
     /// Every answer of a claim comes so late.
     pub(crate) late_claims: Duration,
     /// Heartbeats say that somebody asked the handler to stop.
@@ -69,6 +73,8 @@ pub(crate) struct Server {
     events: RefCell<VecDeque<Held>>,
     pub(crate) faults: RefCell<Faults>,
     asked: RefCell<Vec<(u64, Asked)>>,
+    /// What each claim took, by its key: numbers and fences.
+    claims: RefCell<HashMap<String, Vec<(u64, u64)>>>,
 }
 
 fn transport() -> Error {
@@ -86,10 +92,26 @@ fn take_one(left: &mut u32) -> bool {
     any
 }
 
+impl Held {
+    fn claimed(&self, length: Duration) -> Claimed<Rc<Server>> {
+        let facts = Facts {
+            event: event(self.number),
+            queue: "q".to_owned(),
+            raw: Payload::parse(&self.payload).unwrap(),
+            headers: Default::default(),
+            attempt: self.attempt,
+            fence: self.fence,
+            scheduled_at: Timestamp::from_ms(0),
+            trace_context: None,
+        };
+        Claimed { token: self.fence, facts, length }
+    }
+}
+
 impl Server {
     pub(crate) fn new() -> Rc<Self> {
-        let (events, faults, asked) = Default::default();
-        Rc::new(Self { born: Instant::now(), events, faults, asked })
+        let (events, faults, asked, claims) = Default::default();
+        Rc::new(Self { born: Instant::now(), events, faults, asked, claims })
     }
 
     /// Publishes events 1 to `count`, each with its number as payload.
@@ -146,28 +168,30 @@ impl Server {
         held.until = Some(Instant::now() + Duration::from_secs(1_000_000));
     }
 
-    fn take(&self, most: usize, length: Duration) -> Vec<Claimed<Rc<Self>>> {
+    /// Events that were free, or those again that the same ask got before and that are still held under it.
+    fn take(&self, ask: &Ask) -> Vec<Claimed<Rc<Self>>> {
         let now = Instant::now();
+        let mut claims = self.claims.borrow_mut();
+        let known = claims.entry(ask.key.as_str().to_owned()).or_default();
         let mut events = self.events.borrow_mut();
+        let lives = |held: &&mut Held| {
+            let is_held = held.settled.is_none() && held.until.is_some_and(|until| until > now);
+            is_held && known.contains(&(held.number, held.fence))
+        };
+        let again: Vec<_> = events.iter_mut().filter(lives).map(|held| held.claimed(ask.length)).collect();
+        if !again.is_empty() {
+            return again;
+        }
         let free =
             events.iter_mut().filter(|held| held.settled.is_none() && held.until.is_none_or(|at| at <= now));
         let take = |held: &mut Held| {
             held.fence += 1;
             held.attempt += 1;
-            held.until = Some(now + length);
-            let facts = Facts {
-                event: event(held.number),
-                queue: "q".to_owned(),
-                raw: Payload::parse(&held.payload).unwrap(),
-                headers: Default::default(),
-                attempt: held.attempt,
-                fence: held.fence,
-                scheduled_at: Timestamp::from_ms(0),
-                trace_context: None,
-            };
-            Claimed { token: held.fence, facts }
+            held.until = Some(now + ask.length);
+            known.push((held.number, held.fence));
+            held.claimed(ask.length)
         };
-        free.take(most).map(take).collect()
+        free.take(ask.most).map(take).collect()
     }
 
     fn held(&self, event_id: EventId, token: u64) -> Result<std::cell::RefMut<'_, Held>, LostReason> {
@@ -197,14 +221,9 @@ impl Door for Rc<Server> {
     type Token = u64;
     type Error = Error;
 
-    async fn claim(
-        &self,
-        most: usize,
-        length: Duration,
-        wait: Duration,
-    ) -> Result<Vec<Claimed<Self>>, Failed<Error>> {
-        self.note(Asked::Claim { most });
-        let until = Instant::now() + wait;
+    async fn claim(&self, ask: &Ask) -> Result<Vec<Claimed<Self>>, Failed<Error>> {
+        self.note(Asked::Claim { most: ask.most });
+        let until = Instant::now() + ask.wait;
         // The way there.
         sleep(Duration::from_millis(1)).await;
         if self.faults.borrow().refuse_claims {
@@ -216,9 +235,12 @@ impl Door for Rc<Server> {
         }
         let late = self.faults.borrow().late_claims;
         loop {
-            let taken = self.take(most, length);
+            let taken = self.take(ask);
             if !taken.is_empty() || Instant::now() >= until {
                 sleep(late).await;
+                if !taken.is_empty() && take_one(&mut self.faults.borrow_mut().lose_claim_answers) {
+                    return Err(lost_answer());
+                }
                 return Ok(taken);
             }
             sleep(Duration::from_millis(10)).await;
@@ -252,7 +274,8 @@ impl Door for Rc<Server> {
         }
         let late = self.faults.borrow().late_beats;
         sleep(late).await;
-        Ok(Beaten::Held { cancel_requested: self.faults.borrow().cancel })
+        let length = self.faults.borrow().hold_at_most.map_or(length, |most| length.min(most));
+        Ok(Beaten::Held { length, cancel_requested: self.faults.borrow().cancel })
     }
 
     async fn settle(&self, event_id: &EventId, token: &u64, outcome: &Outcome) -> Result<(), Failed<Error>> {
