@@ -48,3 +48,21 @@ fn an_argument_on_its_way_is_not_looked_at() {
     let frame = as_array(&["ECHO".to_owned(), "\r\n".repeat(50_000)]);
     assert!(looks(&frame, 1) < 100);
 }
+
+#[test]
+fn a_buffer_is_kept_but_where_a_large_command_left_it() {
+    let echo = |bytes: usize| as_array(&["ECHO".to_owned(), "a".repeat(bytes)]);
+    let kept = naven_api::limits::REDIS_KEPT_BUFFER_BYTES;
+    // How much a buffer of so many bytes of room has afterwards, with the first byte of a next command in it.
+    let left = |frame: &[u8], room: usize| {
+        let mut decoder = Decoder::new(Bounds::AFTER_AUTH);
+        let mut buffer = BytesMut::with_capacity(room);
+        buffer.extend_from_slice(frame);
+        buffer.extend_from_slice(b"*");
+        assert!(matches!(decoder.decode(&mut buffer), Ok(Some(_))));
+        assert_eq!(&buffer[..], b"*");
+        buffer.capacity()
+    };
+    assert!(left(&echo(100), 8_192) > 4_096, "room for the next is there");
+    assert!(left(&echo(2 * kept), 8 * kept) < 64, "an idle connection keeps nothing");
+}

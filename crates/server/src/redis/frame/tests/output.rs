@@ -3,10 +3,13 @@
 //! Lives here: when a connection is held back, and what it keeps when it rests. Not here: the bytes of replies
 //! (`replies.rs`).
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use naven_api::limits;
 
 use crate::redis::frame::{Output, Protocol, Reply};
+use crate::room::Room;
 
 /// A reply of `bytes` on the wire.
 fn reply_of(bytes: usize) -> Reply {
@@ -83,4 +86,27 @@ fn a_large_reply_leaves_no_large_buffer_behind() {
         assert!(output.buffer_bytes() <= kept, "{} bytes are kept", output.buffer_bytes());
         output.sent(5);
     }
+}
+
+#[tokio::test]
+async fn room_of_large_replies_is_held_until_all_has_been_sent() {
+    let kept = limits::REDIS_KEPT_BUFFER_BYTES;
+    let room = Room::of(16 * kept);
+    let mut output = Output::new(limits::REDIS_UNREAD_BYTES_MAX);
+    for bytes in [4 * kept, 2 * kept] {
+        // More than it turns out to need.
+        let taken = room.take(8 * kept, Duration::ZERO).await.expect("nobody else takes any");
+        output.push_large(&reply_of(bytes), taken);
+        assert!(output.has_room());
+    }
+    assert_eq!(output.pending_bytes(), 6 * kept);
+    assert!(room.take(11 * kept, Duration::ZERO).await.is_none(), "six of sixteen are held");
+    assert!(room.take(9 * kept, Duration::ZERO).await.is_some(), "and no more");
+    output.sent(6 * kept - 1);
+    assert!(output.has_room());
+    output.sent(1);
+    assert!(!output.has_room());
+    assert!(room.take(16 * kept, Duration::ZERO).await.is_some());
+    output.push(&reply_of(4 * kept));
+    assert!(!output.has_room(), "nothing was taken for it");
 }

@@ -167,4 +167,24 @@ proptest! {
             prop_assert_eq!(read_all(&out), wanted);
         }
     }
+
+    #[test]
+    fn what_a_reply_is_said_to_need_is_near_what_it_is_written_in(reply in any_reply()) {
+        let mut out = BytesMut::new();
+        reply.write(&mut out, Protocol::Resp3);
+        let (about, bytes) = (reply.about_bytes(), out.len());
+        prop_assert!((1..=24 * bytes).contains(&about), "{} for {} bytes", about, bytes);
+        // What there is for its texts is there.
+        prop_assert!(bytes <= about + about / 2 + 24, "{} for {} bytes", about, bytes);
+    }
+}
+
+#[test]
+fn what_a_reply_is_said_to_need_counts_all_that_is_in_it() {
+    let value = || Reply::bulk("a".repeat(100));
+    assert_eq!(value().about_bytes(), 124);
+    assert_eq!(Reply::Integer(1).about_bytes(), 24);
+    assert_eq!(Reply::Array(vec![value(), value()]).about_bytes(), 24 + 2 * 124);
+    let pairs = Reply::Map(vec![(Reply::Integer(1), value()), (value(), Reply::Null)]);
+    assert_eq!(pairs.about_bytes(), 24 + 2 * (24 + 124));
 }
