@@ -1,13 +1,16 @@
-//! `naven consume`: any program as a reliable consumer.
+//! `naven consume`: any program, or any web server, as a reliable consumer.
 //!
-//! Lives here: its arguments, and what an exit code of the program means. Not here: running it (`consume/program.rs`), and
-//! what a consumer does (`naven_client::consumer`).
+//! Lives here: its arguments, and what an exit code of the program means. Not here: running it (`consume/program.rs`),
+//! a web server's part (`consume/forward.rs`), and what a consumer does (`naven_client::consumer`).
 
+mod forward;
 mod program;
 
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use naven_api::{ConsumerId, DelaySeconds, LeaseSeconds, Payload, WaitSeconds};
 use naven_client::consumer::{Consumer, ConsumerError, Delivery, Outcome, StopReason};
 use serde::Deserialize;
@@ -15,6 +18,7 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use crate::connection::Access;
+use crate::consume::forward::Forward;
 use crate::consume::program::{Ended, Program};
 use crate::exit::Failure;
 use crate::print::note;
@@ -32,20 +36,37 @@ const GIVE_BACK_PAUSE: Duration = Duration::from_millis(20);
 const START_PAUSE: Duration = Duration::from_secs(1);
 /// Longest time that a program may have to end, in seconds.
 const GRACE_SECONDS_MAX: u64 = 3_600;
+/// Longest time that a request may take, in seconds.
+const TIMEOUT_SECONDS_MAX: u64 = 43_200;
 /// Longest time to drain, in seconds.
 const DRAIN_SECONDS_MAX: u64 = 43_200;
 
 /// Arguments of `naven consume`.
 #[derive(Debug, Args)]
-#[command(override_usage = "naven consume [OPTIONS] <QUEUE> --exec <CMD>...")]
+#[command(
+    override_usage = "naven consume [OPTIONS] <QUEUE> --exec <CMD>...\n       naven consume [OPTIONS] <QUEUE> --forward-to <URL>",
+    group(ArgGroup::new("worker").required(true).args(["exec", "forward_to"]))
+)]
 pub(crate) struct ConsumeArgs {
     /// The queue, by name or id.
     #[arg(env = "NAVEN_QUEUE_ID")]
     queue: String,
 
     /// The program, with its arguments: everything behind this.
-    #[arg(long, value_name = "CMD", num_args = 1.., required = true, allow_hyphen_values = true)]
+    #[arg(long, value_name = "CMD", num_args = 1.., allow_hyphen_values = true)]
     exec: Vec<String>,
+
+    /// The web server: each event is a POST of its payload to this address.
+    #[arg(long, value_name = "URL")]
+    forward_to: Option<String>,
+
+    /// How long a request to it may take (1 to 43200).
+    #[arg(long, value_name = "N", default_value_t = 30, conflicts_with = "exec", value_parser = clap::value_parser!(u64).range(1..=TIMEOUT_SECONDS_MAX))]
+    timeout_seconds: u64,
+
+    /// A file with the secret that signs requests to it: whsec_ and 24 to 64 bytes in base64.
+    #[arg(long, value_name = "FILE", conflicts_with = "exec")]
+    secret_file: Option<PathBuf>,
 
     /// How many events are worked on at once (1 to 1000).
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
@@ -63,11 +84,11 @@ pub(crate) struct ConsumeArgs {
     #[arg(long, value_name = "N", value_parser = seconds::<DelaySeconds>)]
     retry_seconds: Option<DelaySeconds>,
 
-    /// How long a program that was sent SIGTERM may take, before SIGKILL.
+    /// How long a program that was sent SIGTERM may take, before SIGKILL, and an answer that is waited for at the end.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=GRACE_SECONDS_MAX))]
     grace_seconds: u64,
 
-    /// How long to wait at the end for programs that run.
+    /// How long to wait at the end for what runs.
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u64).range(0..=DRAIN_SECONDS_MAX))]
     drain_seconds: u64,
 
@@ -83,11 +104,40 @@ pub(crate) struct ConsumeArgs {
 #[derive(Deserialize)]
 struct Anything(#[expect(dead_code, reason = "it is handed on as it was published")] Box<RawValue>);
 
-/// Runs the program for each event, until told to stop.
+/// Who works on events.
+enum Worker {
+    Program { exec: Vec<String>, retry: Option<DelaySeconds> },
+    WebServer(Forward),
+}
+
+impl Worker {
+    /// The one that is asked for.
+    ///
+    /// # Errors
+    /// Says what cannot be run, or reached by such an address: it cannot for any event.
+    fn of(args: &ConsumeArgs) -> Result<Self, String> {
+        if let Some(url) = &args.forward_to {
+            let limit = Duration::from_secs(args.timeout_seconds);
+            return Forward::new(url, args.secret_file.as_deref(), limit).map(Self::WebServer);
+        }
+        Program::find(&args.exec[0])?;
+        Ok(Self::Program { exec: args.exec.clone(), retry: args.retry_seconds })
+    }
+
+    async fn handle(&self, delivery: &Delivery<Anything>, grace: Duration) -> Outcome {
+        match self {
+            Self::Program { exec, retry } => handle(delivery, exec, grace, *retry).await,
+            Self::WebServer(forward) => forward.handle(delivery, grace).await,
+        }
+    }
+}
+
+/// Has each event worked on, until told to stop.
 pub(crate) async fn run(args: ConsumeArgs) -> Result<(), Failure> {
     let client = args.access.client()?;
     let mut signals = Signals::listen()?;
     let grace = Duration::from_secs(args.grace_seconds);
+    let worker = Arc::new(Worker::of(&args).map_err(Failure::usage)?);
     let mut consumer = Consumer::new(client, &args.queue)
         .concurrency(usize::try_from(args.concurrency).unwrap_or(usize::MAX))
         .lease(args.lease_seconds)
@@ -98,12 +148,9 @@ pub(crate) async fn run(args: ConsumeArgs) -> Result<(), Failure> {
     if let Some(name) = args.consumer_id {
         consumer = consumer.name(name);
     }
-    let (exec, retry) = (args.exec, args.retry_seconds);
-    // A program that cannot be started will not be for any event.
-    Program::find(&exec[0]).map_err(Failure::usage)?;
     let handle = move |delivery: Delivery<Anything>| {
-        let exec = exec.clone();
-        async move { handle(&delivery, &exec, grace, retry).await }
+        let worker = Arc::clone(&worker);
+        async move { worker.handle(&delivery, grace).await }
     };
     let health = consumer.health();
     // A first signal begins the drain, and a second one ends it.

@@ -11,6 +11,8 @@ mod fc05_lost_lease_at_settle_time;
 mod fc06_starved_cpu;
 mod fc07_heartbeats_stop_at_shutdown;
 mod fc08_attempts_used_up;
+mod forward;
+mod receiver;
 
 use std::fs;
 use std::path::Path;
