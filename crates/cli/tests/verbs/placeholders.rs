@@ -4,7 +4,8 @@
 //! (`verb.rs`).
 
 /// Fields of JSON whose numbers differ.
-const NUMBERS: [&str; 12] = [
+const NUMBERS: [&str; 13] = [
+    "leaseMs",
     "waitMs",
     "runMs",
     "bytes",

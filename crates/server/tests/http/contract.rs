@@ -133,7 +133,7 @@ pub(crate) async fn an_event_goes_through(factory: Factory) {
                 "headers": { "k": "v", "a": "b" }, "scheduledAt": "$time", "attemptCount": 1, "expiryCount": 0,
                 "deliveryCount": 1, "traceContext": null
             },
-            "leaseToken": "$text", "leaseExpiresAt": "2025-11-29T14:23:04.120Z"
+            "leaseToken": "$text", "leaseExpiresAt": "2025-11-29T14:23:04.120Z", "leaseMs": 30_000
         }),
     );
     let held = json!({
@@ -146,8 +146,9 @@ pub(crate) async fn an_event_goes_through(factory: Factory) {
     assert_shape(&hidden, &with(picture, &held));
 
     let beat = server.settle("heartbeat", &claim, json!({ "leaseSeconds": 60 })).await.data();
-    let extended =
-        json!({ "leaseExpiresAt": "2025-11-29T14:23:34.120Z", "state": "leased", "cancelRequested": false });
+    let extended = json!({
+        "leaseExpiresAt": "2025-11-29T14:23:34.120Z", "leaseMs": 60_000, "state": "leased", "cancelRequested": false
+    });
     assert_shape(&beat, &extended);
     let acked = server.settle("ack", &claim, json!({})).await.data();
     assert_shape(&acked, &json!({ "state": "done", "settledAt": "$time", "replayed": false }));

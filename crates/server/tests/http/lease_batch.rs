@@ -31,7 +31,7 @@ fn with(item: &Value, more: Value) -> Value {
 }
 
 pub(crate) async fn each_lease_of_a_batch_is_judged_by_itself(factory: Factory) {
-    let beaten = json!({ "leaseExpiresAt": "$time", "state": "leased", "cancelRequested": false });
+    let beaten = json!({ "leaseExpiresAt": "$time", "leaseMs": "$number", "state": "leased", "cancelRequested": false });
     let nacked = json!({ "state": "retrying", "nextAttemptAt": "$time", "replayed": false });
     let refused = |reason: &str| json!({ "reason": reason, "retryable": false });
     for (verb, taken) in [("heartbeat", beaten), ("nack", nacked)] {

@@ -161,6 +161,7 @@ impl World {
         let beat = self.server.settle("heartbeat", &taken.claim, json!({ "leaseSeconds": 10 })).await.data();
         let bound = self.server.clock.wall().plus_ms(4_000).to_string();
         assert_eq!(beat["leaseExpiresAt"], json!(bound), "extended, and cut to the bound");
+        assert_eq!(beat["leaseMs"], 4_000, "and so is what its holder may count on");
         self.server.advance(if state == State::AtTheBound { 4 } else { 3 });
     }
 

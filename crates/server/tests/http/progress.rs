@@ -31,7 +31,7 @@ pub(crate) async fn a_heartbeat_says_how_far_the_work_came(factory: Factory) {
     assert_eq!(shown(&server, &id, "progress").await, Value::Null);
     let said = json!({ "progress": { "percent": 40, "note": "page 2 of 5" } });
     let beaten = server.settle("heartbeat", &claim, said).await.data();
-    let expected = json!({ "leaseExpiresAt": "$time", "state": "leased", "cancelRequested": false });
+    let expected = json!({ "leaseExpiresAt": "$time", "leaseMs": "$number", "state": "leased", "cancelRequested": false });
     assert_shape(&beaten, &expected);
     let progress = shown(&server, &id, "progress").await;
     assert_shape(&progress, &json!({ "percent": 40, "note": "page 2 of 5", "at": "$time" }));

@@ -97,7 +97,7 @@ mod tests {
 
         fn monotonic_ms(&self) -> i64 {
             let read = self.clock.monotonic_ms();
-            let then = self.then.lock().unwrap().take();
+            let then = self.then.lock().expect("nobody panics with it").take();
             if let Some(then) = then {
                 self.clock.advance_ms(1_000);
                 then();
@@ -151,11 +151,12 @@ mod tests {
         let other = ask(&engine, append("mail", "{}", Due::Now));
         let came = Arc::new(Mutex::new(None));
         let (coming, asking) = (Arc::clone(&came), Arc::clone(&engine));
-        *clock.then.lock().unwrap() = Some(Box::new(move || {
-            *coming.lock().unwrap() = Some(ask(&asking, OpKind::Claim(claim("mail", 1, 30))));
+        *clock.then.lock().expect("nobody panics with it") = Some(Box::new(move || {
+            *coming.lock().expect("nobody panics with it") =
+                Some(ask(&asking, OpKind::Claim(claim("mail", 1, 30))));
         }));
         answered(&mut stepped, other);
-        let claimed = came.lock().unwrap().take().expect("the clock was read");
+        let claimed = came.lock().expect("nobody panics with it").take().expect("the clock was read");
         let OpReply::Claimed(claimed) = answered(&mut stepped, claimed) else { panic!("it is a claim") };
         let lease = &claimed.leases[0];
         clock.clock.advance_ms(29_999);
