@@ -21,6 +21,12 @@
 //!
 //! What a consumer has to get right (heartbeats, lost answers, 409) is `docs/consumers.md`. Over
 //! `https` the roots that the system trusts are trusted, or those handed to [`Client::trusting`].
+//!
+//! # Features
+//! None is on by default: 128 packages are built for this one, nearly all of them for HTTP and TLS.
+//! - `ledger-postgres`: the effect ledger in PostgreSQL, inside your own transaction (`ledger::postgres`); over
+//!   `tokio-postgres`, whose version is a part of the interface. 44 more packages.
+//! - `ledger-redis`: the effect ledger in Redis or Valkey (`ledger::redis`); over `redis`, likewise. 15 more packages.
 
 mod answer;
 mod backup;
@@ -32,6 +38,7 @@ mod error;
 mod event;
 mod event_list;
 mod key;
+pub mod ledger;
 mod once;
 pub mod payload;
 mod pending;

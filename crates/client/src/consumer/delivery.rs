@@ -9,6 +9,7 @@ use std::time::Duration;
 use naven_api::{EventId, Headers, Payload, Progress, Timestamp, TraceContext};
 
 use super::hold::{Hold, News};
+use crate::ledger::Holder;
 
 /// An event in the hands of a handler, with its payload as a `T`.
 ///
@@ -132,6 +133,16 @@ impl<T> Delivery<T> {
     /// Says how far the work came: it goes out with the next heartbeat, and of several before that the last one does.
     pub fn progress(&self, progress: Progress) {
         self.news.say(progress);
+    }
+}
+
+/// The lease as an effect ledger sees it: `ledger.lease(&delivery)`.
+impl<T> From<&Delivery<T>> for Holder {
+    fn from(delivery: &Delivery<T>) -> Self {
+        let (facts, hold) = (&delivery.facts, Arc::clone(&delivery.hold));
+        Self::new(&facts.queue, facts.event, facts.fence)
+            .sharing(Arc::clone(hold.effects()))
+            .watched(move || hold.stopped() == Some(StopReason::LeaseLost))
     }
 }
 

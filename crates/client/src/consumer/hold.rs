@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::delivery::StopReason;
+use crate::ledger::Runs;
 
 /// What a handler said of how far it came, and nobody has been told yet: the newest word alone.
 #[derive(Debug, Clone, Default)]
@@ -31,6 +32,7 @@ impl News {
 pub(super) struct Hold {
     until: Mutex<Until>,
     stop: watch::Sender<Option<StopReason>>,
+    effects: Arc<Runs>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +46,12 @@ struct Until {
 impl Hold {
     pub(super) fn new(deadline: Instant, length: Duration) -> Self {
         let until = Mutex::new(Until::new(deadline, length));
-        Self { until, stop: watch::Sender::new(None) }
+        Self { until, stop: watch::Sender::new(None), effects: Arc::default() }
+    }
+
+    /// Which effects of the event its handler runs.
+    pub(super) fn effects(&self) -> &Arc<Runs> {
+        &self.effects
     }
 
     /// The lease is held until `deadline`.

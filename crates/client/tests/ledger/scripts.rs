@@ -1,0 +1,73 @@
+//! Random scripts, played to a store and to the one in memory.
+//!
+//! Lives here: that both answer alike, step by step. Not here: what the answers should be (`cases`).
+
+use naven_client::ledger::{Effect, Holder, Memory, OnDoubt, Store};
+
+/// The same numbers at each run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: u64) -> u64 {
+        // Steele and Vigna's SplitMix64.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (bits ^ (bits >> 31)) % most
+    }
+}
+
+/// Plays `scripts` of 40 steps: bearers of few fences, at two effects of one event each.
+pub(crate) async fn play<S: Store>(store: &S, scripts: u64) {
+    let model = Memory::new();
+    let mut kinds = std::collections::BTreeSet::new();
+    for script in 0..scripts {
+        let mut dice = Dice(script);
+        let event = format!("script-{script}");
+        let holders: Vec<Holder> =
+            [7, 8, 8, 9, 10, 10].into_iter().map(|fence| Holder::new("q", &event, fence)).collect();
+        let mut told = Vec::new();
+        for at in 0..40 {
+            // Low fences early, high ones late, for the most part.
+            let holder = &holders[(dice.below(4) + at / 13) as usize % holders.len()];
+            let name = ["x", "y"][dice.below(2) as usize];
+            let effect = holder.effect(name).expect("a good name");
+            let kind = dice.below(6);
+            let expected = step(&model, &effect, kind, at).await;
+            let found = step(store, &effect, kind, at).await;
+            kinds.insert(found.split(['{', '(']).next().unwrap_or_default().trim().to_owned());
+            told.push(format!("{} {name} {kind}: {found}", holder.fence()));
+            assert_eq!(found, expected, "script {script}:\n{}", told.join("\n"));
+        }
+    }
+    // A script that never met one of them would prove nothing of it.
+    let met: Vec<&str> = kinds.iter().map(String::as_str).collect();
+    let all = [
+        "Abandoned Kept",
+        "Abandoned Undone",
+        "Begun Done",
+        "Begun InDoubt",
+        "Begun Now",
+        "Begun Running",
+        "Begun Stale",
+        "Finished Recorded",
+        "Finished Stale",
+        "Finished Taken",
+    ];
+    assert_eq!(met, all);
+}
+
+async fn step<S: Store>(store: &S, effect: &Effect, kind: u64, at: u64) -> String {
+    let begin = async |doubt| format!("Begun {:?}", store.begin(effect, doubt).await.expect("an answer"));
+    match kind {
+        0 | 1 => begin(OnDoubt::Leave).await,
+        2 => begin(OnDoubt::RunAgain).await,
+        3 => begin(OnDoubt::Denied).await,
+        4 if at.is_multiple_of(3) => {
+            let result = if at.is_multiple_of(2) { String::new() } else { format!("{at}") };
+            format!("Finished {:?}", store.finish(effect, result.as_bytes()).await.expect("an answer"))
+        }
+        _ => format!("Abandoned {:?}", store.abandon(effect).await.expect("an answer")),
+    }
+}
