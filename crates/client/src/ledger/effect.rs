@@ -35,14 +35,35 @@ pub enum NameError {
     Fence(u64),
 }
 
-/// Who runs effects: two with the same fencing number are told apart by it. Random, 16 hexadecimal digits.
+/// Who runs an effect: two leases with the same fencing number are told apart by it, and the calls of one lease.
+///
+/// 16 hexadecimal digits: 12 random ones of the lease, and 4 that count its calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bearer(Arc<str>);
 
+/// How many of the digits are the lease's.
+const LEASE_DIGITS: usize = 12;
+
 impl Bearer {
+    /// The first call of a lease.
     pub(crate) fn new() -> Self {
         // The keys of a fresh map's hasher are random, and differ each time.
-        Self(format!("{:016x}", RandomState::new().build_hasher().finish()).into())
+        let bits = RandomState::new().build_hasher().finish() >> 16;
+        Self(format!("{bits:012x}0000").into())
+    }
+
+    /// Another call of the same lease. After 65,536 of them their numbers begin anew.
+    pub(crate) fn call(&self, number: u16) -> Self {
+        Self(format!("{}{number:04x}", self.lease()).into())
+    }
+
+    fn lease(&self) -> &str {
+        self.0.get(..LEASE_DIGITS).unwrap_or(&self.0)
+    }
+
+    /// True for two calls of one lease, and for one with itself.
+    pub fn is_of_the_lease_of(&self, other: &Self) -> bool {
+        self.lease() == other.lease()
     }
 
     /// One that a store has kept as text.
@@ -199,9 +220,13 @@ mod tests {
     }
 
     #[test]
-    fn each_bearer_is_another() {
+    fn each_bearer_is_another_and_the_calls_of_one_know_each_other() {
         let (one, other) = (Bearer::new(), Bearer::new());
-        assert_ne!(one, other);
-        assert_eq!(one.as_str().len(), 16);
+        assert!(!one.is_of_the_lease_of(&other));
+        for call in [one.call(1), one.call(u16::MAX)] {
+            assert_ne!(one, call);
+            assert!(one.is_of_the_lease_of(&call) && call.is_of_the_lease_of(&one));
+            assert_eq!(call.as_str().len(), 16);
+        }
     }
 }

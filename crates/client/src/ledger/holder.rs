@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::effect::{Bearer, Effect, NameError};
@@ -53,14 +54,14 @@ impl Holder {
         self.is_over.as_ref().is_some_and(|is_over| is_over())
     }
 
-    /// One of its effects, as a [`Store`](super::Store) is asked about it.
+    /// One of its effects, as a [`Store`](super::Store) is asked about it: each is another call of the lease.
     ///
     /// # Errors
     /// Where a name, or the fencing number, is outside of [`NAME_RULE`](super::NAME_RULE).
     pub fn effect(&self, name: &str) -> Result<Effect, NameError> {
         let (queue, event) = (Arc::clone(&self.queue), Arc::clone(&self.event));
-        Effect { queue, event, name: name.into(), fence: self.fence, bearer: self.runs.bearer.clone() }
-            .checked()
+        let bearer = self.runs.bearer.call(self.runs.calls.fetch_add(1, Ordering::Relaxed));
+        Effect { queue, event, name: name.into(), fence: self.fence, bearer }.checked()
     }
 
     /// Lets nobody else of this lease run what is called `what`, until the answer is dropped.
@@ -95,6 +96,7 @@ impl From<&Holder> for Holder {
 #[derive(Debug)]
 pub(crate) struct Runs {
     bearer: Bearer,
+    calls: AtomicU16,
     names: Mutex<HashMap<String, Run>>,
 }
 
@@ -107,7 +109,7 @@ struct Run {
 
 impl Default for Runs {
     fn default() -> Self {
-        Self { bearer: Bearer::new(), names: Mutex::default() }
+        Self { bearer: Bearer::new(), calls: AtomicU16::new(1), names: Mutex::default() }
     }
 }
 

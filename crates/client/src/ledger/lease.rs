@@ -81,7 +81,7 @@ impl<S: Store> Lease<S> {
         match turn.begin(OnDoubt::Leave).await? {
             Next::Stored(result) => Ok(result),
             Next::Doubt(doubt) => Err(OnceError::InDoubt(doubt)),
-            Next::Run => turn.run(effect()).await,
+            Next::Run => turn.run(async |_| effect().await).await,
         }
     }
 
@@ -105,7 +105,7 @@ impl<S: Store> Lease<S> {
         match next {
             Next::Stored(result) => Ok(result),
             Next::Doubt(doubt) => Err(OnceError::InDoubt(doubt)),
-            Next::Run => turn.run(effect(turn.effect.key())).await,
+            Next::Run => turn.run(effect).await,
         }
     }
 
@@ -126,7 +126,7 @@ impl<S: Store> Lease<S> {
         let turn = Turn::new(&*self.store, &self.holder, name)?;
         let doubt = match turn.begin(OnDoubt::Leave).await? {
             Next::Stored(result) => return Ok(result),
-            Next::Run => return turn.run(effect(turn.effect.key())).await,
+            Next::Run => return turn.run(effect).await,
             Next::Doubt(doubt) => doubt,
         };
         let answer = ask(doubt).await.map_err(|failed| OnceError::Unanswered(failed.source))?;
@@ -136,7 +136,7 @@ impl<S: Store> Lease<S> {
             (Next::Stored(result), _) => Ok(result),
             (Next::Doubt(doubt), _) => Err(OnceError::InDoubt(doubt)),
             (Next::Run, Some(result)) => turn.finish(result).await,
-            (Next::Run, None) => turn.run(effect(turn.effect.key())).await,
+            (Next::Run, None) => turn.run(effect).await,
         }
     }
 }

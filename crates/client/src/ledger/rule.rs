@@ -110,7 +110,7 @@ impl Kept {
             None => Begun::Now,
             Some(Record::Done { result, .. }) => Begun::Done(result.clone()),
             Some(Record::Begun { fence, bearer, is_doubtful }) => {
-                if *fence == effect.fence && *bearer != effect.bearer {
+                if *fence == effect.fence && !bearer.is_of_the_lease_of(&effect.bearer) {
                     return Begun::Running;
                 }
                 match doubt {
@@ -138,14 +138,14 @@ impl Kept {
             None => Finished::Recorded,
             Some(Record::Begun { fence, .. }) if *fence < effect.fence => Finished::Recorded,
             Some(Record::Begun { fence, bearer, .. } | Record::Done { fence, bearer, .. }) => {
-                let is_own = *fence == effect.fence && *bearer == effect.bearer;
+                let is_own = *fence == effect.fence && bearer.is_of_the_lease_of(&effect.bearer);
                 if is_own { Finished::Recorded } else { Finished::Taken }
             }
         }
     }
 
     /// What to answer to `effect.bearer()` who says that nothing happened after all. Where it is [`Abandoned::Undone`],
-    /// delete the record.
+    /// delete the record. It has to be of that very call: one that comes late must not undo what its lease began after it.
     pub fn abandon(&self, effect: &Effect) -> Abandoned {
         let own = Record::Begun { fence: effect.fence, bearer: effect.bearer.clone(), is_doubtful: false };
         let is_free = self.record.as_ref().is_none_or(|record| *record == own);

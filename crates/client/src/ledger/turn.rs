@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::{sleep, timeout};
 use tracing::warn;
 
-use super::effect::Effect;
+use super::effect::{Effect, EffectKey};
 use super::error::{Doubt, Failed, OnceError};
 use super::holder::{Holder, Running};
 use super::rule::{Abandoned, Begun, Finished, OnDoubt};
@@ -30,7 +30,7 @@ const FINISH_PAUSE: Duration = Duration::from_millis(50);
 pub(super) struct Turn<'a, S> {
     store: &'a S,
     holder: &'a Holder,
-    pub(super) effect: Effect,
+    effect: Effect,
     running: Running,
 }
 
@@ -79,10 +79,11 @@ impl<'a, S: Store> Turn<'a, S> {
     /// Runs what was begun, and records it.
     pub(super) async fn run<R: Serialize>(
         &self,
-        effect: impl Future<Output = Result<R, Failed>>,
+        effect: impl AsyncFnOnce(EffectKey) -> Result<R, Failed>,
     ) -> Result<R, OnceError> {
+        // Before the call: what it does without awaiting counts too.
         self.running.start();
-        match effect.await {
+        match effect(self.effect.key()).await {
             Ok(result) => self.finish(result).await,
             Err(Failed { source, is_undone: false }) => Err(OnceError::Failed { source, in_doubt: true }),
             Err(Failed { source, is_undone: true }) => {

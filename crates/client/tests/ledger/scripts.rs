@@ -25,19 +25,28 @@ pub(crate) async fn play<S: Store>(store: &S, scripts: u64) {
     for script in 0..scripts {
         let mut dice = Dice(script);
         let event = format!("script-{script}");
-        let holders: Vec<Holder> =
-            [7, 8, 8, 9, 10, 10].into_iter().map(|fence| Holder::new("q", &event, fence)).collect();
+        // Two calls of each lease, for two effects; two fences have two leases.
+        let mut calls: Vec<Vec<[Effect; 2]>> = Vec::new();
+        for fence in [7, 8, 8, 9, 10, 10] {
+            let holder = Holder::new("q", &event, fence);
+            let call = || ["x", "y"].map(|name| holder.effect(name).expect("a good name"));
+            calls.push(vec![call(), call()]);
+        }
         let mut told = Vec::new();
         for at in 0..40 {
             // Low fences early, high ones late, for the most part.
-            let holder = &holders[(dice.below(4) + at / 13) as usize % holders.len()];
-            let name = ["x", "y"][dice.below(2) as usize];
-            let effect = holder.effect(name).expect("a good name");
+            let lease = (dice.below(4) + at / 13) as usize % calls.len();
+            let (call, which) = (dice.below(2) as usize, dice.below(2) as usize);
+            let effect = &calls[lease][call][which];
             let kind = dice.below(6);
-            let expected = step(&model, &effect, kind, at).await;
-            let found = step(store, &effect, kind, at).await;
+            let expected = step(&model, effect, kind, at).await;
+            let found = step(store, effect, kind, at).await;
             kinds.insert(found.split(['{', '(']).next().unwrap_or_default().trim().to_owned());
-            told.push(format!("{} {name} {kind}: {found}", holder.fence()));
+            told.push(format!(
+                "lease {lease}.{call}, fence {}, {} {kind}: {found}",
+                effect.fence(),
+                effect.name()
+            ));
             assert_eq!(found, expected, "script {script}:\n{}", told.join("\n"));
         }
     }

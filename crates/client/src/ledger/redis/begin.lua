@@ -1,5 +1,6 @@
 -- The rule of `Kept::begin` in `rule.rs`, for Redis.
 -- KEYS[1] what is known of the event. ARGV: fence (20 digits), bearer (16), name, on doubt (leave, again, denied), seconds to live.
+-- A bearer: 12 digits of its lease, 4 of the call.
 -- A record: 'B' or 'U' (begun; an earlier run of it may have happened) or 'D' (done), fence, bearer, result.
 local known, fence, bearer, name, doubt, live = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local function begin()
@@ -13,7 +14,7 @@ local function begin()
     local was, by, of = string.sub(record, 1, 1), string.sub(record, 2, 21), string.sub(record, 22, 37)
     if was == 'D' then
       answer = {'done', string.sub(record, 38)}
-    elseif by == fence and of ~= bearer then
+    elseif by == fence and string.sub(of, 1, 12) ~= string.sub(bearer, 1, 12) then
       answer = {'running'}
     elseif doubt == 'leave' then
       answer = {'doubt', by, was}

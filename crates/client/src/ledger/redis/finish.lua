@@ -14,7 +14,7 @@ end
 local record = redis.call('HGET', known, 'effect:' .. name)
 if record then
   local was, by, of = string.sub(record, 1, 1), string.sub(record, 2, 21), string.sub(record, 22, 37)
-  local is_own = by == fence and of == bearer
+  local is_own = by == fence and string.sub(of, 1, 12) == string.sub(bearer, 1, 12)
   local is_older = was ~= 'D' and by < fence
   if not (is_own or is_older) then
     return {'taken'}

@@ -58,6 +58,10 @@ impl<S: Store> Bench<S> {
         Holder::new("q", &self.event, fence)
     }
 
+    pub(crate) fn store(&self) -> &Faulty<S> {
+        self.ledger.store()
+    }
+
     /// The lease of the event's delivery of this number.
     pub(crate) fn lease(&self, fence: u64) -> Lease<Faulty<S>> {
         self.ledger.lease(self.holder(fence))

@@ -22,6 +22,7 @@ pub(super) async fn all<S: Store>(store: &Arc<S>) {
         whoever_is_asked_does_not_know,
         a_repetition_that_did_not_happen_leaves_the_first_in_doubt,
         the_same_lease_is_told_too,
+        what_an_effect_does_before_it_awaits_counts,
     );
 }
 
@@ -129,4 +130,15 @@ async fn the_same_lease_is_told_too<S: Store>(bench: Bench<S>) {
     assert!(is_doubt(lease.clone().once("x", || bench.gives(1)).await, 1));
     assert_eq!(lease.once_keyed("x", |_| bench.gives(2)).await.unwrap(), 2);
     assert_eq!(bench.runs(), 2);
+}
+
+async fn what_an_effect_does_before_it_awaits_counts<S: Store>(bench: Bench<S>) {
+    let lease = bench.lease(1);
+    let copy = lease.clone();
+    let eager = tokio::spawn(async move {
+        let panics = || -> std::future::Ready<Result<u32, Failed>> { panic!("on purpose") };
+        copy.once("x", panics).await
+    });
+    assert!(eager.await.unwrap_err().is_panic());
+    assert!(is_doubt(lease.once("x", || bench.gives(1)).await, 1));
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-use naven_client::ledger::{FINISH_TRIES, Failed, OnceError, Store};
+use naven_client::ledger::{Abandoned, Begun, FINISH_TRIES, Failed, Finished, OnDoubt, OnceError, Store};
 
 use super::Bench;
 use super::bench::cases;
@@ -22,6 +22,7 @@ pub(super) async fn all<S: Store>(store: &Arc<S>) {
         of_a_lease_that_is_over_nothing_is_asked,
         a_lease_that_ended_while_the_store_answered,
         a_doubt_outlives_a_lease_that_ended_while_the_store_answered,
+        a_step_that_comes_late_undoes_nothing_that_its_lease_began_after_it,
     );
 }
 
@@ -100,4 +101,26 @@ async fn a_doubt_outlives_a_lease_that_ended_while_the_store_answered<S: Store>(
     let doubt = bench.lease(3).once("x", || bench.gives(3)).await;
     assert!(matches!(doubt, Err(OnceError::InDoubt(_))), "{doubt:?}");
     assert_eq!(bench.runs(), 1);
+}
+
+async fn a_step_that_comes_late_undoes_nothing_that_its_lease_began_after_it<S: Store>(bench: Bench<S>) {
+    let (holder, store) = (bench.holder(1), bench.store());
+    let (first, second) = (holder.effect("x").unwrap(), holder.effect("x").unwrap());
+    assert_eq!(store.begin(&first, OnDoubt::Leave).await.unwrap(), Begun::Now);
+    // Its word that nothing happened is on its way.
+    assert_eq!(store.begin(&second, OnDoubt::Denied).await.unwrap(), Begun::Now);
+    assert_eq!(store.abandon(&first).await.unwrap(), Abandoned::Kept);
+    let doubt = bench.lease(2).once("x", || bench.gives(2)).await;
+    assert!(matches!(doubt, Err(OnceError::InDoubt(_))), "{doubt:?}");
+    // And so for its word that it is done: that is true whichever call says it.
+    assert_eq!(
+        store.begin(&holder.effect("y").unwrap(), OnDoubt::Leave).await.unwrap(),
+        Begun::Stale { seen: 2 }
+    );
+    let holder = bench.holder(3);
+    let (first, second) = (holder.effect("x").unwrap(), holder.effect("x").unwrap());
+    assert_eq!(store.begin(&first, OnDoubt::RunAgain).await.unwrap(), Begun::Now);
+    assert_eq!(store.begin(&second, OnDoubt::RunAgain).await.unwrap(), Begun::Now);
+    assert_eq!(store.finish(&first, b"3").await.unwrap(), Finished::Recorded);
+    assert_eq!(bench.lease(4).once("x", || bench.gives(4)).await.unwrap(), 3);
 }
