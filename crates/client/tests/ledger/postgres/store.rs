@@ -66,3 +66,28 @@ async fn what_is_old_is_forgotten_and_nothing_else() {
     assert_eq!(write_and_commit(&mut client, "new", 2).await.unwrap(), 1);
     assert_eq!(write_and_commit(&mut client, "old", 2).await.unwrap(), 2, "it is run again");
 }
+
+/// As `docs/consumers.md` says.
+#[tokio::test]
+async fn a_doubt_is_resolved_by_hand() {
+    let bench = Bench::start().await;
+    let ledger = Ledger::new(Postgres::new(config(bench.server.port), NoTls));
+    let page = include_str!("../../../../../docs/consumers.md");
+    let begins = |statement: &str| {
+        let at = page.find(statement).expect("it is on the page");
+        let end = at + page[at..].find(';').expect("it ends");
+        page[at..end].replace("orders", "q").replace("evt_…", "e").replace("'charge'", "$1")
+    };
+    for (fence, name, statement, result) in [
+        (1, "x", "UPDATE naven_ledger_effects", "ch_123"),
+        (3, "y", "DELETE FROM naven_ledger_effects", "again"),
+    ] {
+        let unknown = async || Err(std::io::Error::other("timed out"))?;
+        ledger.lease(holder("e", fence)).once::<String>(name, unknown).await.unwrap_err();
+        let lease = ledger.lease(holder("e", fence + 1));
+        let doubt = lease.once(name, async || Ok(String::new())).await;
+        assert!(matches!(doubt, Err(OnceError::InDoubt(_))), "{doubt:?}");
+        assert_eq!(bench.client.execute(&begins(statement), &[&name]).await.unwrap(), 1);
+        assert_eq!(lease.once(name, async || Ok("again".to_owned())).await.unwrap(), result);
+    }
+}
