@@ -19,6 +19,9 @@
 //! Requests and replies are the types of `naven-api`. Replies may carry fields and words that this
 //! version does not know: unknown fields are passed over, unknown words kept as text.
 //!
+//! [`consumer`] is the runtime of a consumer, over HTTP; with the feature `redis`, `streams` is the same over streams of a
+//! Redis.
+//!
 //! What a consumer has to get right (heartbeats, lost answers, 409) is `docs/consumers.md`. Over
 //! `https` the roots that the system trusts are trusted, or those handed to [`Client::trusting`].
 //!
@@ -46,6 +49,8 @@ mod publish;
 mod queue;
 mod settle;
 mod stream;
+#[cfg(feature = "redis")]
+pub mod streams;
 mod system;
 mod watch;
 

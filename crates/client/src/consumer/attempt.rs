@@ -24,24 +24,24 @@ use super::outcome::Outcome;
 use super::settling::{Unsettled, settle};
 
 /// Is told of the event of a lease that was lost.
-pub(super) type OnLost<F> = Arc<dyn Fn(&F, LostReason, LostPhase) + Send + Sync>;
+pub(crate) type OnLost<F> = Arc<dyn Fn(&F, LostReason, LostPhase) + Send + Sync>;
 
 /// What all attempts of a consumer share.
-pub(super) struct Work<D: Door> {
-    pub(super) door: Rc<D>,
-    pub(super) length: Duration,
-    pub(super) grace: Duration,
+pub(crate) struct Work<D: Door> {
+    pub(crate) door: Rc<D>,
+    pub(crate) length: Duration,
+    pub(crate) grace: Duration,
     /// Where handlers run.
-    pub(super) executor: runtime::Handle,
-    pub(super) handler: Handler<D::Facts>,
-    pub(super) on_lost: Option<OnLost<D::Facts>>,
-    pub(super) health: Health,
-    pub(super) phase: watch::Receiver<Phase>,
+    pub(crate) executor: runtime::Handle,
+    pub(crate) handler: Handler<D::Facts>,
+    pub(crate) on_lost: Option<OnLost<D::Facts>>,
+    pub(crate) health: Health,
+    pub(crate) phase: watch::Receiver<Phase>,
 }
 
 /// How far the end of a consumer has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     /// It works.
     Working,
     /// Nothing new is begun.
@@ -80,12 +80,12 @@ enum Ran {
 }
 
 /// Sees `claimed`, for which a claim went out at `left`, to its end.
-pub(super) async fn attempt<D: Door>(work: Rc<Work<D>>, claimed: Claimed<D>, left: Instant) {
+pub(crate) async fn attempt<D: Door>(work: Rc<Work<D>>, claimed: Claimed<D>, left: Instant) {
     work.health.begun();
     let Claimed { token, facts, length } = claimed;
     let news = News::default();
     let proof = Proof { door: Rc::clone(&work.door), event: facts.event().clone(), token };
-    let mut lease = Lease::new(proof, [work.length, length], left, news.clone());
+    let mut lease = Lease::new(proof, [work.length, length.unwrap_or(work.length)], left, news.clone());
     let facts = Arc::new(facts);
     let handed = Handed { facts: Arc::clone(&facts), hold: Arc::clone(lease.hold()), news };
     let ended = match work.run(&mut lease, handed).await {

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Pauses that grow to twice the most of the one before, each a random part of its most: so that many who failed at
 /// once do not come back at once.
 #[derive(Debug, Clone)]
-pub(super) struct Backoff {
+pub(crate) struct Backoff {
     first: Duration,
     most: Duration,
     failures: u32,
@@ -17,22 +17,22 @@ pub(super) struct Backoff {
 
 impl Backoff {
     /// From a part of `first` up to a part of `most`.
-    pub(super) fn new(first: Duration, most: Duration) -> Self {
+    pub(crate) fn new(first: Duration, most: Duration) -> Self {
         Self { first, most, failures: 0 }
     }
 
     /// It worked: the next pause is a first one.
-    pub(super) fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.failures = 0;
     }
 
     /// How often it failed in a row.
-    pub(super) fn failures(&self) -> u32 {
+    pub(crate) fn failures(&self) -> u32 {
         self.failures
     }
 
     /// The pause after one more failure, and not less than what was asked for.
-    pub(super) fn next(&mut self, asked: Option<Duration>) -> Duration {
+    pub(crate) fn next(&mut self, asked: Option<Duration>) -> Duration {
         let most = self.first.saturating_mul(1 << self.failures.min(20)).min(self.most);
         self.failures = self.failures.saturating_add(1);
         // Whoever names an instant names it to all, so some of the pause is added to it.
@@ -41,7 +41,7 @@ impl Backoff {
 }
 
 /// A random number from 0 up to 1.
-pub(super) fn fraction() -> f64 {
+pub(crate) fn fraction() -> f64 {
     (random_bits() >> 11) as f64 / (1_u64 << 53) as f64
 }
 

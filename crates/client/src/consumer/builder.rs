@@ -17,6 +17,7 @@ use super::handler::{IntoOutcome, handler};
 use super::health::{Drained, Health};
 use super::http::HttpDoor;
 use super::lost::Lost;
+use super::outcome::Outcome;
 use super::running::{Ended, Settings, run};
 use crate::client::Client;
 
@@ -44,6 +45,16 @@ pub enum Undecodable {
     DeadLetter,
     /// A retry by the queue's backoff: for consumers of several versions beside each other.
     Retry,
+}
+
+impl Undecodable {
+    /// What becomes of it; `error` says why it cannot be read.
+    pub(crate) fn outcome(self, error: String) -> Outcome {
+        match self {
+            Self::DeadLetter => Outcome::DeadLetter { error },
+            Self::Retry => Outcome::Retry { error, delay: None },
+        }
+    }
 }
 
 impl Consumer {

@@ -24,7 +24,7 @@ pub struct Delivery<T> {
 
 /// What is known of an event from its claim on.
 #[derive(Debug)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     pub(super) event: EventId,
     pub(super) queue: String,
     pub(super) raw: Payload,

@@ -13,7 +13,7 @@ use super::lost::LostReason;
 use super::outcome::Outcome;
 
 /// A server's calls. Each may be dropped at any time: then it may or may not have taken effect.
-pub(super) trait Door: 'static {
+pub(crate) trait Door: 'static {
     /// What names an event.
     type Id: Clone + Debug + Display + Send + Sync + 'static;
     /// What is known of an event from its claim on.
@@ -43,10 +43,15 @@ pub(super) trait Door: 'static {
         token: &Self::Token,
         outcome: &Outcome,
     ) -> impl Future<Output = Result<(), Failed<Self::Error>>>;
+
+    /// Tidies up, once nothing is in work any more. It is not waited for long.
+    fn close(&self) -> impl Future<Output = ()> {
+        std::future::ready(())
+    }
 }
 
 /// What the runtime itself asks of what is known of an event.
-pub(super) trait Known: Send + Sync + 'static {
+pub(crate) trait Known: Send + Sync + 'static {
     /// What names it.
     type Id;
 
@@ -65,28 +70,28 @@ pub(super) trait Known: Send + Sync + 'static {
 
 /// What is asked of a claim.
 #[derive(Debug, Clone)]
-pub(super) struct Ask {
+pub(crate) struct Ask {
     /// Which claim it is, however often it is asked.
-    pub(super) key: IdempotencyKey,
+    pub(crate) key: IdempotencyKey,
     /// At least one event is asked for, and no more than this.
-    pub(super) most: usize,
+    pub(crate) most: usize,
     /// How long each is to be leased.
-    pub(super) length: Duration,
+    pub(crate) length: Duration,
     /// How long to wait for one.
-    pub(super) wait: Duration,
+    pub(crate) wait: Duration,
 }
 
 /// An event in our hands.
-pub(super) struct Claimed<D: Door + ?Sized> {
-    pub(super) token: D::Token,
-    pub(super) facts: D::Facts,
-    /// How long the lease holds from the claim on: less than was asked for where the server bounds it.
-    pub(super) length: Duration,
+pub(crate) struct Claimed<D: Door + ?Sized> {
+    pub(crate) token: D::Token,
+    pub(crate) facts: D::Facts,
+    /// How long the lease holds from the claim on, where that may not be what was asked for: the server may bound it.
+    pub(crate) length: Option<Duration>,
 }
 
 /// The answer to a heartbeat that was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Beaten {
+pub(crate) enum Beaten {
     /// The lease holds.
     Held {
         /// How long from now on: less than was asked for where the server bounds it.
@@ -100,7 +105,7 @@ pub(super) enum Beaten {
 
 /// A call that did not succeed.
 #[derive(Debug)]
-pub(super) enum Failed<E> {
+pub(crate) enum Failed<E> {
     /// The lease is over.
     Gone(LostReason),
     /// It may succeed later.

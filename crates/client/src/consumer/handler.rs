@@ -59,15 +59,15 @@ fn chain(error: &(dyn StdError + 'static)) -> String {
     text
 }
 
-pub(super) type Running = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+pub(crate) type Running = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 /// A handler of any type of payload.
-pub(super) type Handler<F> = Arc<dyn Fn(Handed<F>) -> Running + Send + Sync>;
+pub(crate) type Handler<F> = Arc<dyn Fn(Handed<F>) -> Running + Send + Sync>;
 
 /// What any handler is made to work with.
-pub(super) struct Handed<F> {
-    pub(super) facts: Arc<F>,
-    pub(super) hold: Arc<Hold>,
-    pub(super) news: News,
+pub(crate) struct Handed<F> {
+    pub(crate) facts: Arc<F>,
+    pub(crate) hold: Arc<Hold>,
+    pub(crate) news: News,
 }
 
 /// `handler`, with its payload decoded.
@@ -89,10 +89,7 @@ where
                 Ok(payload) => handler(Delivery { payload, facts, hold, news }).await.into_outcome(),
                 Err(error) => {
                     let error = format!("the payload is not what the handler takes: {error}");
-                    match undecodable {
-                        Undecodable::DeadLetter => Outcome::DeadLetter { error },
-                        Undecodable::Retry => Outcome::Retry { error, delay: None },
-                    }
+                    undecodable.outcome(error)
                 }
             }
         })
@@ -100,7 +97,7 @@ where
 }
 
 /// What a handler that did not answer stands for.
-pub(super) fn unanswered(error: JoinError) -> Outcome {
+pub(crate) fn unanswered(error: JoinError) -> Outcome {
     match error.try_into_panic() {
         Ok(panic) => Outcome::retry(format!("the handler panicked: {}", said(panic.as_ref()))),
         // Its executor is being shut down, or it was dropped by us.
@@ -109,7 +106,7 @@ pub(super) fn unanswered(error: JoinError) -> Outcome {
 }
 
 /// What a panic said.
-pub(super) fn said(panic: &(dyn std::any::Any + Send)) -> &str {
+pub(crate) fn said(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given")
 }

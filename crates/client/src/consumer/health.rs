@@ -43,7 +43,7 @@ pub struct Drained {
 }
 
 impl Health {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let zero = || AtomicU64::new(0);
         let counts = Counts {
             born: Instant::now(),

@@ -15,21 +15,21 @@ use crate::ledger::Runs;
 
 /// What a handler said of how far it came, and nobody has been told yet: the newest word alone.
 #[derive(Debug, Clone, Default)]
-pub(super) struct News(Arc<Mutex<Option<Progress>>>);
+pub(crate) struct News(Arc<Mutex<Option<Progress>>>);
 
 impl News {
-    pub(super) fn say(&self, progress: Progress) {
+    pub(crate) fn say(&self, progress: Progress) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
     }
 
-    pub(super) fn take_new(&self) -> Option<Progress> {
+    pub(crate) fn take_new(&self) -> Option<Progress> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
 /// One lease, as far as its handler is concerned.
 #[derive(Debug)]
-pub(super) struct Hold {
+pub(crate) struct Hold {
     until: Mutex<Until>,
     stop: watch::Sender<Option<StopReason>>,
     effects: Arc<Runs>,
@@ -44,7 +44,7 @@ struct Until {
 }
 
 impl Hold {
-    pub(super) fn new(deadline: Instant, length: Duration) -> Self {
+    pub(crate) fn new(deadline: Instant, length: Duration) -> Self {
         let until = Mutex::new(Until::new(deadline, length));
         Self { until, stop: watch::Sender::new(None), effects: Arc::default() }
     }
@@ -55,7 +55,7 @@ impl Hold {
     }
 
     /// The lease is held until `deadline`.
-    pub(super) fn extend(&self, deadline: Instant, length: Duration) {
+    pub(crate) fn extend(&self, deadline: Instant, length: Duration) {
         *self.until.lock().unwrap_or_else(PoisonError::into_inner) = Until::new(deadline, length);
     }
 
@@ -64,22 +64,22 @@ impl Hold {
     }
 
     /// How long the lease is surely held yet.
-    pub(super) fn remaining(&self) -> Duration {
+    pub(crate) fn remaining(&self) -> Duration {
         self.until().deadline.saturating_duration_since(Instant::now())
     }
 
     /// When the lease may be over.
-    pub(super) fn deadline(&self) -> Instant {
+    pub(crate) fn deadline(&self) -> Instant {
         self.until().deadline
     }
 
     /// When its handler is to stop, unless the lease is extended.
-    pub(super) fn warning(&self) -> Instant {
+    pub(crate) fn warning(&self) -> Instant {
         self.until().warning
     }
 
     /// Tells the handler to stop. The first reason stands, until the lease is lost.
-    pub(super) fn stop(&self, reason: StopReason) {
+    pub(crate) fn stop(&self, reason: StopReason) {
         self.stop.send_if_modified(|known| {
             let is_news = known.is_none_or(|known| known != reason && reason == StopReason::LeaseLost);
             if is_news {
@@ -90,14 +90,14 @@ impl Hold {
     }
 
     /// The lease is over: nothing is left of it.
-    pub(super) fn lose(&self) {
+    pub(crate) fn lose(&self) {
         self.extend(Instant::now(), Duration::ZERO);
         self.stop(StopReason::LeaseLost);
     }
 
     /// Why the handler is to stop, where it is. The clock is asked too: who keeps the lease may be late. Who was told once
     /// that the lease is lost is told so for good.
-    pub(super) fn stopped(&self) -> Option<StopReason> {
+    pub(crate) fn stopped(&self) -> Option<StopReason> {
         if Instant::now() >= self.warning() {
             self.stop(StopReason::LeaseLost);
         }
@@ -107,14 +107,14 @@ impl Hold {
     /// Waits until the handler is to stop.
     ///
     /// Cancel safety: harmless, it only looks.
-    pub(super) async fn until_stopped(&self) -> StopReason {
+    pub(crate) async fn until_stopped(&self) -> StopReason {
         self.until_told(|_| true).await
     }
 
     /// Waits until the lease is lost.
     ///
     /// Cancel safety: harmless, it only looks.
-    pub(super) async fn until_lost(&self) {
+    pub(crate) async fn until_lost(&self) {
         self.until_told(|reason| reason == StopReason::LeaseLost).await;
     }
 

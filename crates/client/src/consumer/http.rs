@@ -175,7 +175,7 @@ fn claimed(claim: ClaimReply) -> Claimed<HttpDoor> {
         scheduled_at: event.scheduled_at,
         trace_context: event.trace_context,
     };
-    Claimed { token: claim.lease_token, facts, length: Duration::from_millis(claim.lease_ms) }
+    Claimed { token: claim.lease_token, facts, length: Some(Duration::from_millis(claim.lease_ms)) }
 }
 
 /// Of a word under a lease. A key that is refused may be mended while the lease lasts.

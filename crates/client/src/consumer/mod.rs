@@ -41,22 +41,22 @@
 //! All of it but the handlers runs on a thread of its own, over connections of its own: a handler that blocks its
 //! executor, or eats its CPU, costs no lease.
 
-mod attempt;
-mod backoff;
+pub(crate) mod attempt;
+pub(crate) mod backoff;
 mod batch;
 mod builder;
 mod delivery;
-mod door;
+pub(crate) mod door;
 mod error;
-mod handler;
+pub(crate) mod handler;
 mod health;
-mod hold;
+pub(crate) mod hold;
 mod http;
 mod lease;
 mod lost;
 mod outcome;
 mod pump;
-mod running;
+pub(crate) mod running;
 mod settling;
 #[cfg(test)]
 mod tests;

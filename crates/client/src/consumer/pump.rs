@@ -27,6 +27,9 @@ const COLLECT_MAX: Duration = Duration::from_millis(250);
 /// A claim that came back empty at once is not made again at once.
 const EMPTY_PAUSE: Duration = Duration::from_millis(200);
 
+/// Longest time to tidy up in, at the very end.
+const CLOSE_MAX: Duration = Duration::from_millis(250);
+
 /// What a consumer's loop goes by.
 pub(super) struct Pump<D: Door> {
     pub(super) work: Rc<Work<D>>,
@@ -57,6 +60,8 @@ impl<D: Door> Pump<D> {
             Stopped::Told(dropped) => (None, dropped),
         };
         self.drain(&mut attempts, dropped).await;
+        // What it does not come to is no loss.
+        let _ = timeout(CLOSE_MAX, self.work.door.close()).await;
         refused.map_or(Ok(()), Err)
     }
 

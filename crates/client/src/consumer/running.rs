@@ -24,20 +24,20 @@ const CONCURRENCY_MAX: usize = 10_000;
 const DRAIN_LIMIT_MAX: Duration = Duration::from_secs(12 * 3_600);
 
 /// What a consumer is set to, whatever its server; `F` is what is known of an event there.
-pub(super) struct Settings<F> {
-    pub(super) concurrency: usize,
-    pub(super) lease: Duration,
-    pub(super) wait: Duration,
-    pub(super) drain_limit: Duration,
-    pub(super) grace: Duration,
-    pub(super) handler: Handler<F>,
-    pub(super) on_lost: Option<OnLost<F>>,
-    pub(super) health: Health,
+pub(crate) struct Settings<F> {
+    pub(crate) concurrency: usize,
+    pub(crate) lease: Duration,
+    pub(crate) wait: Duration,
+    pub(crate) drain_limit: Duration,
+    pub(crate) grace: Duration,
+    pub(crate) handler: Handler<F>,
+    pub(crate) on_lost: Option<OnLost<F>>,
+    pub(crate) health: Health,
 }
 
 /// Why a consumer ended that was not told to.
 #[derive(Debug)]
-pub(super) enum Ended<E> {
+pub(crate) enum Ended<E> {
     /// A setting breaks a rule.
     Setup { why: String },
     /// Claims are refused for good.
@@ -53,7 +53,7 @@ type Answer<E> = thread::Result<Result<(), E>>;
 /// runtime that this is called on.
 ///
 /// Cancel safety: dropped, it ends at once, as `Consumer::run` says.
-pub(super) async fn run<D: Door>(
+pub(crate) async fn run<D: Door>(
     door: impl FnOnce() -> D + Send + 'static,
     settings: Settings<D::Facts>,
     stop: impl Future<Output = ()>,

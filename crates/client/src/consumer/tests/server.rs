@@ -104,7 +104,7 @@ impl Held {
             scheduled_at: Timestamp::from_ms(0),
             trace_context: None,
         };
-        Claimed { token: self.fence, facts, length }
+        Claimed { token: self.fence, facts, length: Some(length) }
     }
 }
 
