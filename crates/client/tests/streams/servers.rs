@@ -88,7 +88,7 @@ impl Server {
     pub(crate) fn begin(&self) {
         let process = match self.kind {
             Kind::Redis7 => self.other("the Debian package redis-server"),
-            Kind::Valkey9 => self.other("Valkey 9, or the path to its server in NAVEN_VALKEY_SERVER"),
+            Kind::Valkey9 => self.other("Valkey 9, or the path to its server in VALKEY_SERVER"),
             Kind::Naven => self.ours(),
         };
         *self.process.lock().expect("unpoisoned") = Some(process);
@@ -149,13 +149,18 @@ impl Kind {
         match self {
             Self::Redis7 => "redis-server".to_owned(),
             Self::Valkey9 => {
-                std::env::var("NAVEN_VALKEY_SERVER").unwrap_or_else(|_| "valkey-server".to_owned())
+                std::env::var("VALKEY_SERVER").unwrap_or_else(|_| "valkey-server".to_owned())
             }
             Self::Naven => unreachable!("ours runs within the test"),
         }
     }
 }
 
+/// A port that nobody listens on, below those that the system hands out by itself: what connects elsewhere meanwhile
+/// cannot be given it.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("bound").port()
+    let seed = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0);
+    let ports = (0..1_000).map(|step| 12_000 + ((seed % 20_000 + step * 7) % 20_000) as u16);
+    let mut free = ports.filter(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    free.next().expect("a free port")
 }
