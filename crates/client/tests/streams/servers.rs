@@ -148,9 +148,7 @@ impl Kind {
     pub(crate) fn binary(self) -> String {
         match self {
             Self::Redis7 => "redis-server".to_owned(),
-            Self::Valkey9 => {
-                std::env::var("VALKEY_SERVER").unwrap_or_else(|_| "valkey-server".to_owned())
-            }
+            Self::Valkey9 => std::env::var("VALKEY_SERVER").unwrap_or_else(|_| "valkey-server".to_owned()),
             Self::Naven => unreachable!("ours runs within the test"),
         }
     }
