@@ -1,10 +1,11 @@
-//! The ledger's steps over a connection of its own.
+//! The ledger's steps over connections of its own.
 //!
 //! Lives here: connecting, and one transaction for each step. Not here: the statements (`record.rs`).
 
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
-use tokio::sync::Mutex;
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::{Client, Config, Error, IsolationLevel, Socket, Transaction};
@@ -14,14 +15,19 @@ use crate::ledger::effect::Effect;
 use crate::ledger::rule::{Abandoned, Begun, Finished, OnDoubt, Record};
 use crate::ledger::store::{Store, StoreError};
 
-/// Records in a PostgreSQL, over one connection: made when it is needed, and made anew after it broke.
+/// Most connections of a [`Postgres`], unless it is told otherwise.
+pub const CONNECTIONS_DEFAULT: usize = 4;
+
+/// Records in a PostgreSQL, over a few connections: each is made when it is needed, kept, and made anew after it broke.
 ///
-/// Steps are done one after the other. A worker that is held up by that makes several of these; they may share tables.
+/// A step has a connection to itself, and waits for one where all are taken.
 pub struct Postgres<T> {
     config: Config,
     tls: T,
-    /// None while a step has it: a step that was dropped half way takes its connection along.
-    connected: Mutex<Option<Connected>>,
+    /// As many as may be had at once.
+    free: Semaphore,
+    /// Those that no step has. A step that is dropped half way takes its connection along.
+    idle: Mutex<Vec<Connected>>,
 }
 
 /// Dropped, so is the connection.
@@ -46,7 +52,20 @@ where
     /// Records in the database that `config` names, in the tables of [`SCHEMA`](super::SCHEMA). It connects when the first
     /// effect comes, on the runtime of that call.
     pub fn new(config: Config, tls: T) -> Self {
-        Self { config, tls, connected: Mutex::new(None) }
+        Self::with_connections(config, tls, CONNECTIONS_DEFAULT)
+    }
+
+    /// The same, over up to `most` connections; none counts as one.
+    pub fn with_connections(config: Config, tls: T, most: usize) -> Self {
+        let free = Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS));
+        Self { config, tls, free, idle: Mutex::default() }
+    }
+
+    /// One that no step has, and that is not known to be broken.
+    fn idle(&self) -> Option<Connected> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|connected| !connected.client.is_closed());
+        idle.pop()
     }
 
     async fn connect(&self) -> Result<Connected, Error> {
@@ -64,13 +83,13 @@ where
         &self,
         work: impl AsyncFnOnce(&Transaction<'_>) -> Result<A, Error>,
     ) -> Result<A, StoreError> {
-        let mut slot = self.connected.lock().await;
-        let mut connected = match slot.take().filter(|connected| !connected.client.is_closed()) {
+        let _turn = self.free.acquire().await.map_err(StoreError::new)?;
+        let mut connected = match self.idle() {
             Some(connected) => connected,
             None => self.connect().await.map_err(StoreError::new)?,
         };
         let answer = in_transaction(&mut connected.client, work).await;
-        *slot = Some(connected);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connected);
         answer.map_err(StoreError::new)
     }
 }

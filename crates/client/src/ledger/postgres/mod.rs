@@ -48,7 +48,7 @@
 //! may lose what it has committed: effect and record together, but the event is done.
 //!
 //! # Effects outside of the database
-//! [`Postgres`] is a [`Store`](super::Store) over a connection of its own, for [`Lease::once`](super::Lease::once) and its sisters.
+//! [`Postgres`] is a [`Store`](super::Store) over connections of its own, for [`Lease::once`](super::Lease::once) and its sisters.
 //!
 //! # Tables
 //! [`SCHEMA`] is for your migrations, and [`create`] runs it. They are found by the `search_path`: put them into whichever schema
@@ -61,7 +61,7 @@ mod record;
 mod schema;
 mod transaction;
 
-pub use connected::Postgres;
+pub use connected::{CONNECTIONS_DEFAULT, Postgres};
 pub use record::PATIENCE;
 pub use schema::{FORGET_MAX, SCHEMA, create, forget};
 pub use transaction::once_in;

@@ -1,4 +1,4 @@
-//! The ledger's own connection.
+//! The ledger's own connections.
 //!
 //! Lives here: the suite over it, breaking it, and deleting what is old. Not here: effects in the user's transaction
 //! (`transaction.rs`).
@@ -19,6 +19,31 @@ async fn every_case_holds_in_postgresql() {
     let store = Arc::new(Postgres::new(config(bench.server.port), NoTls));
     crate::cases::all(&store).await;
     crate::scripts::play(&*store, 40).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_effects_at_once_share_few_connections() {
+    let bench = Bench::start().await;
+    let mut settings = config(bench.server.port);
+    settings.application_name("ledger");
+    for (most, connections) in [(0, 1), (3, 3)] {
+        let ledger = Ledger::new(Postgres::with_connections(settings.clone(), NoTls, most));
+        let effect = |number: u64| {
+            let lease = ledger.lease(holder(&format!("{most}-{number}"), 1));
+            tokio::spawn(async move { lease.once("x", async || Ok(number)).await })
+        };
+        let effects: Vec<_> = (0..60).map(effect).collect();
+        for (number, effect) in (0..).zip(effects) {
+            assert_eq!(effect.await.unwrap().unwrap(), number);
+        }
+        let count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'ledger'";
+        let found: i64 = bench.client.query_one(count, &[]).await.unwrap().get(0);
+        assert!((1..=connections).contains(&found), "{found}");
+        drop(ledger);
+        while bench.client.query_one(count, &[]).await.unwrap().get::<_, i64>(0) > 0 {
+            tokio::task::yield_now().await;
+        }
+    }
 }
 
 #[tokio::test]
