@@ -14,7 +14,7 @@ use crate::ledger::Holder;
 /// An event in the hands of a handler, with its payload as a `T`.
 ///
 /// The lease is kept for as long as the handler runs. What happens outside, and has to happen once, should be guarded by
-/// [`fence`](Self::fence) or by [`event`](Self::event): the event may be delivered again.
+/// [`fence`](Self::fence) or by [`event`](Self::event), or by the [ledger](crate::ledger): the event may be delivered again.
 pub struct Delivery<T> {
     pub(super) payload: T,
     pub(super) facts: Arc<Facts>,

@@ -66,7 +66,8 @@
 //!
 //! # One ledger, one server
 //! Fencing numbers are those of one server. A server that was restored from an older backup may hand out lower ones
-//! than the ledger has seen: its events are refused until they have caught up, and nothing is done twice. Servers that
+//! than the ledger has seen: its events are refused until they have caught up, which may use up their
+//! attempts; nothing is done twice. Servers that
 //! know nothing of each other should not share tables (PostgreSQL) or a prefix (Redis).
 //!
 //! # Stores

@@ -206,6 +206,29 @@ async fn records_outlive_a_crash_of_redis_that_syncs_always() {
     assert_eq!(bench.get("a").await, Some(1));
 }
 
+/// One node that has all slots: what it refuses is keys of one step that lie in different ones.
+#[tokio::test]
+async fn all_that_is_known_of_an_event_lies_in_one_slot_of_a_cluster() {
+    let bench = Bench::start(&["--cluster-enabled", "yes"]).await;
+    let mut connection = bench.connection.clone();
+    cmd("CLUSTER").arg("ADDSLOTSRANGE").arg(0).arg(16_383).exec_async(&mut connection).await.unwrap();
+    let info = async |mut connection: MultiplexedConnection| -> String {
+        cmd("CLUSTER").arg("INFO").query_async(&mut connection).await.unwrap()
+    };
+    while !info(connection.clone()).await.contains("cluster_state:ok") {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let store = Redis::new(connection.clone(), "suite");
+    // Our key and one with the tag that the page names: a command on both is refused unless they are in one slot.
+    let (key, tagged) = (store.key("q", "e"), "orders:{q/e}");
+    let both = cmd("TOUCH").arg(&key).arg(tagged).query_async::<i64>(&mut connection).await;
+    assert_eq!(both.unwrap(), 0);
+    assert!(cmd("TOUCH").arg(&key).arg("orders").query_async::<i64>(&mut connection).await.is_err());
+    assert_eq!(bench.lease("e", 1).once_in("x", &incr(tagged), &1).await.unwrap(), 1);
+    assert_eq!(bench.get(tagged).await, Some(1));
+    crate::cases::all(&Arc::new(store)).await;
+}
+
 #[tokio::test]
 async fn a_redis_that_is_gone_is_an_error_before_the_effect() {
     let mut bench = Bench::start(&[]).await;

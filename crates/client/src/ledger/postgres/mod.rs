@@ -54,7 +54,7 @@
 //! [`SCHEMA`] is for your migrations, and [`create`] runs it. They are found by the `search_path`: put them into whichever schema
 //! you like. [`forget`] deletes what is old.
 //!
-//! PostgreSQL 12 or newer. No statement is prepared, so that poolers of transactions (pgbouncer) do no harm.
+//! PostgreSQL 12 or newer (tried on 15). No statement is prepared, so that poolers of transactions (pgbouncer) do no harm.
 
 mod connected;
 mod record;

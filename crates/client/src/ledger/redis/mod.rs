@@ -22,7 +22,8 @@
 //! # What is kept
 //! One hash for each event, `<prefix>:{<queue>/<event id>}`: a field for the highest fencing number seen, and one for each
 //! effect. Each step is one Lua script on that one key, so that nothing lies within it, on a cluster too. Any connection
-//! will do, also one that is shared: the scripts need neither `WATCH` nor `MULTI`. They want Redis 5 or newer, or Valkey.
+//! will do, also one that is shared: the scripts need neither `WATCH` nor `MULTI`. Nothing in them is newer than Redis 5;
+//! they are tried on Redis 7.0 and Valkey 9.
 //! The Redis door of Naven Events runs no scripts: keep the ledger in a real Redis.
 //!
 //! # How long it is kept
