@@ -21,7 +21,7 @@ use super::fields::FromFields;
 use super::group::Group;
 use super::link::Link;
 use super::server::Server;
-use super::step::{Names, WAITING};
+use super::step::{Names, WAITING, hash_tag};
 use crate::consumer::attempt::OnLost;
 use crate::consumer::handler::IntoOutcome;
 use crate::consumer::running::{Ended, Settings, run};
@@ -138,7 +138,7 @@ impl Consumer {
         Self { pauses: [first, most], ..self }
     }
 
-    /// The stream of dead letters (`<stream>:dead`). A Naven server keeps them itself, and has no such stream.
+    /// The stream of dead letters (`<stream>:dead`; in a Cluster `{<stream>}:dead`). A Naven server keeps them itself, and has no such stream.
     #[must_use]
     pub fn dead_stream(self, dead_stream: impl Into<String>) -> Self {
         Self { dead_stream: Some(dead_stream.into()), ..self }
@@ -237,12 +237,18 @@ impl Consumer {
         })
     }
 
+    fn dead(&self) -> String {
+        let usual = || Names::dead_of(&self.stream, self.server.is_cluster());
+        self.dead_stream.clone().unwrap_or_else(usual)
+    }
+
     fn door(self) -> StreamDoor {
-        let names = Names::new(&self.stream, &self.group, &self.name, self.dead_stream.as_deref());
+        let dead = self.dead();
+        let names = Names::new(&self.stream, &self.group, &self.name, &dead);
         let shown = format!("{}/{}", self.stream, self.group);
         StreamDoor {
             group: Group {
-                link: Link::new(self.server, Duration::from_secs(u64::from(self.lease.get()))),
+                link: Link::new(self.server, &self.stream, Duration::from_secs(u64::from(self.lease.get()))),
                 names,
             },
             source: Arc::new(Source { stream: self.stream, group: self.group, shown }),
@@ -272,6 +278,13 @@ impl Consumer {
         }
         if self.dead_stream.as_ref() == Some(&self.stream) {
             return Err("dead letters of a stream cannot go to that stream".to_owned());
+        }
+        let is_beside = |name: &str| hash_tag(name) == hash_tag(&self.stream);
+        if self.server.is_cluster() && !is_beside(&self.dead()) {
+            return Err(format!(
+                "in a Cluster the stream of dead letters has the hash tag of '{}'",
+                self.stream
+            ));
         }
         if self.max_deliveries.is_some_and(|most| !(1..=MAX_ATTEMPTS_MAX).contains(&most)) {
             return Err(format!("an entry is delivered 1 to {MAX_ATTEMPTS_MAX} times at most"));

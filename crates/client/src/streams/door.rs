@@ -183,3 +183,51 @@ fn failed_in_hand(error: Error) -> Failed<Error> {
 fn later(error: Error) -> Failed<Error> {
     Failed::Later { after: None, may_have_applied: error.may_have_applied(), why: error }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(code: &str, said: &str) -> Error {
+        Error::Answered { at: "here".to_owned(), code: code.to_owned(), said: said.to_owned() }
+    }
+
+    #[test]
+    fn a_claim_that_is_not_let_in_never_is_and_a_word_may_be_while_the_lease_lasts() {
+        for code in ["NOAUTH", "NOPERM", "WRONGPASS"] {
+            assert!(matches!(failed(answered(code, "")), Failed::Never(_)), "{code}");
+            assert!(matches!(failed_in_hand(answered(code, "")), Failed::Later { .. }), "{code}");
+        }
+    }
+
+    #[test]
+    fn a_group_that_is_gone_ends_the_leases_of_its_entries() {
+        // As Redis 6 says it from within a script.
+        let within = answered("ERR", "Error running script: @user_script:4: NOGROUP No such key");
+        for error in [answered("NOGROUP", "No such key"), within] {
+            assert!(error.is_no_group());
+            assert!(matches!(failed_in_hand(error), Failed::Gone(LostReason::Unknown)));
+        }
+    }
+
+    #[test]
+    fn what_a_server_says_of_itself_passes() {
+        for code in ["LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "OOM", "MISCONF", "BUSY"]
+        {
+            let later = |answer| matches!(answer, Failed::Later { may_have_applied: false, .. });
+            assert!(later(failed(answered(code, ""))), "{code}");
+            assert!(later(failed_in_hand(answered(code, ""))), "{code}");
+        }
+        let silent = failed_in_hand(Error::no_answer("here"));
+        assert!(matches!(silent, Failed::Later { may_have_applied: true, .. }));
+    }
+
+    #[test]
+    fn an_error_is_cut_at_the_border_of_a_character() {
+        let long = "ä".repeat(naven_api::limits::ERROR_BYTES_MAX);
+        assert_eq!(cut(&long).len(), naven_api::limits::ERROR_BYTES_MAX);
+        let odd = format!("x{long}");
+        assert_eq!(cut(&odd).len(), naven_api::limits::ERROR_BYTES_MAX - 1);
+        assert_eq!(cut("short"), "short");
+    }
+}

@@ -96,11 +96,15 @@ impl Error {
         code == "NOGROUP" || code == "UNBLOCKED" || said.contains("NOGROUP")
     }
 
-    /// True where the connection is of no use any more: it is broken, or leads to a server that takes no writes.
+    /// True where the connection is of no use any more: it is broken, or leads to a server that takes no writes, or not
+    /// those of this stream.
     pub(super) fn ends_connection(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
-            Self::Answered { code, said, .. } => code == "READONLY" || said.contains("READONLY"),
+            Self::Answered { code, said, .. } => {
+                ["READONLY", "MOVED", "ASK", "CLUSTERDOWN"].contains(&code.as_str())
+                    || said.contains("READONLY")
+            }
             Self::Setup { .. } | Self::Unexpected { .. } => false,
         }
     }

@@ -27,6 +27,7 @@ const READ_MARGIN: Duration = Duration::from_secs(5);
 /// The way to one server.
 pub(super) struct Link {
     server: Server,
+    stream: Vec<u8>,
     answer_max: Duration,
     shared: Mutex<Option<Rc<Shared>>>,
     reader: RefCell<Option<MultiplexedConnection>>,
@@ -48,10 +49,16 @@ pub(super) enum Means {
 }
 
 impl Link {
-    /// The way to `server`, under leases of this length.
-    pub(super) fn new(server: Server, lease: Duration) -> Self {
+    /// The way to where `stream` is, under leases of this length.
+    pub(super) fn new(server: Server, stream: &str, lease: Duration) -> Self {
         let answer_max = (lease / 4).clamp(ANSWER_MAX[0], ANSWER_MAX[1]);
-        Self { server, answer_max, shared: Mutex::new(None), reader: RefCell::new(None) }
+        Self {
+            server,
+            stream: stream.into(),
+            answer_max,
+            shared: Mutex::new(None),
+            reader: RefCell::new(None),
+        }
     }
 
     pub(super) fn address(&self) -> &str {
@@ -66,7 +73,7 @@ impl Link {
         if let Some(shared) = &*shared {
             return Ok(Rc::clone(shared));
         }
-        let connection = self.server.connect().await?;
+        let connection = self.server.connect(&self.stream).await?;
         let means = self.means(&connection).await?;
         let made = Rc::new(Shared { connection, means });
         *shared = Some(Rc::clone(&made));
@@ -149,7 +156,7 @@ impl Link {
         let connection = self.reader.borrow_mut().take();
         let mut connection = match connection {
             Some(connection) => connection,
-            None => self.server.connect().await?,
+            None => self.server.connect(&self.stream).await?,
         };
         let answer = timeout(block + READ_MARGIN, connection.send_packed_command(call)).await;
         let answer = self.answer(answer);

@@ -37,13 +37,15 @@
 //!   consumer of the group takes it up once it is due.
 //! - **Dead letters** are written to a stream of their own, in the same step that acks the entry.
 //! - **A group that is not there** is made ([`MissingGroup`]).
-//! - **Sentinels** say where the primary is ([`Server::by_sentinels`]). A Redis Cluster is not spoken to.
+//! - **Sentinels** say where the primary is ([`Server::by_sentinels`]), and nodes of a Cluster
+//!   who has the stream ([`Server::by_cluster`]).
 //!
 //! What a real Redis can lose is in `docs/redis-consumers.md`: whatever it had not written to disk, or not to the replica that
 //! took over.
 
 mod builder;
 mod claims;
+mod cluster;
 mod commands;
 mod door;
 mod entry;

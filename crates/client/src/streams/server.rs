@@ -1,6 +1,7 @@
 //! A Redis, a Valkey, or the Redis door of a Naven server.
 //!
-//! Lives here: where it is, and connecting. Not here: asking Sentinels where it is (`sentinel.rs`), and which connection is used
+//! Lives here: where it is, and connecting. Not here: asking Sentinels or nodes of a Cluster where it is (`sentinel.rs`,
+//! `cluster.rs`), and which connection is used
 //! for what (`link.rs`).
 
 use std::time::Duration;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, ConnectionInfo, IntoConnectionInfo, ProtocolVersion};
 
+use super::cluster::Cluster;
 use super::error::Error;
 use super::sentinel::Sentinels;
 
@@ -28,6 +30,8 @@ enum Way {
     Straight(redis::Client),
     /// Sentinels know which one it is now.
     Asked(Sentinels),
+    /// It is the node of a Cluster that has the stream.
+    Of(Cluster),
 }
 
 impl Server {
@@ -56,16 +60,37 @@ impl Server {
         Ok(Self { way: Way::Asked(sentinels), at })
     }
 
-    /// Its address without the password; by Sentinels, its name with them.
+    /// The node of a Redis Cluster that has the stream. `nodes` are the URLs of some of them, each with a password where it has
+    /// one: they are asked each time a connection is made, and whom they name is asked in turn.
+    ///
+    /// All that a consumer keeps beside its stream has the hash tag of that stream, and so has the stream of dead letters:
+    /// `{factory:events}:dead` unless it is set.
+    ///
+    /// # Errors
+    /// [`Error::Setup`] where one of them is no URL, or no node is named. Nothing is connected yet.
+    pub fn by_cluster<'a>(nodes: impl IntoIterator<Item = &'a str>) -> Result<Self, Error> {
+        let nodes: Result<Vec<_>, Error> = nodes.into_iter().map(read).collect();
+        let cluster = Cluster::new(nodes?)?;
+        let at = cluster.shown().to_owned();
+        Ok(Self { way: Way::Of(cluster), at })
+    }
+
+    /// True where keys of different hash tags are on different nodes.
+    pub(super) fn is_cluster(&self) -> bool {
+        matches!(self.way, Way::Of(_))
+    }
+
+    /// Its address without the password; by Sentinels, its name with them; of a Cluster, the nodes that are asked.
     pub fn address(&self) -> &str {
         &self.at
     }
 
-    /// A connection of its own. Answers are waited for as long as whoever asks waits.
-    pub(super) async fn connect(&self) -> Result<MultiplexedConnection, Error> {
+    /// A connection of its own to where `stream` is. Answers are waited for as long as whoever asks waits.
+    pub(super) async fn connect(&self, stream: &[u8]) -> Result<MultiplexedConnection, Error> {
         match &self.way {
             Way::Straight(client) => connect(client, &self.at).await,
             Way::Asked(sentinels) => sentinels.connect().await,
+            Way::Of(cluster) => cluster.connect(stream).await,
         }
     }
 }

@@ -27,23 +27,34 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// What is kept beside a stream is on the same node of a cluster.
-    pub(super) fn new(stream: &str, group: &str, consumer: &str, dead: Option<&str>) -> Self {
-        let has_tag = stream
-            .split_once('{')
-            .and_then(|(_, rest)| rest.split_once('}'))
-            .is_some_and(|(tag, _)| !tag.is_empty());
-        let beside = if has_tag { stream.to_owned() } else { format!("{{{stream}}}") };
+    pub(super) fn new(stream: &str, group: &str, consumer: &str, dead: &str) -> Self {
+        let beside = beside(stream);
         let kept = |what: &str| format!("{beside}:naven:{group}:{what}").into_bytes();
         Self {
             stream: stream.into(),
             group: group.into(),
             consumer: consumer.into(),
-            dead: dead.map_or_else(|| format!("{stream}:dead"), ToOwned::to_owned).into_bytes(),
+            dead: dead.into(),
             due: kept("due"),
             released: kept("released"),
         }
     }
+
+    /// The stream of dead letters, unless another is set.
+    pub(super) fn dead_of(stream: &str, is_cluster: bool) -> String {
+        if is_cluster { format!("{}:dead", beside(stream)) } else { format!("{stream}:dead") }
+    }
+}
+
+/// How the name of a key begins that is on the same node of a Cluster as `stream`.
+fn beside(stream: &str) -> String {
+    if hash_tag(stream) == stream { format!("{{{stream}}}") } else { stream.to_owned() }
+}
+
+/// The part of a key's name by which a Cluster gives it to a node.
+pub(super) fn hash_tag(name: &str) -> &str {
+    let tag = name.split_once('{').and_then(|(_, rest)| rest.split_once('}')).map(|(tag, _)| tag);
+    tag.filter(|tag| !tag.is_empty()).unwrap_or(name)
 }
 
 /// An entry as it was handed to us: its id, and how often it had been delivered then.
@@ -146,14 +157,21 @@ pub(super) struct Pending {
 mod tests {
     use super::*;
 
-    fn due(stream: &str) -> String {
-        String::from_utf8(Names::new(stream, "g", "c", None).due).unwrap()
+    #[test]
+    fn what_is_kept_beside_a_stream_has_its_hash_tag() {
+        let due = |stream| String::from_utf8(Names::new(stream, "g", "c", "dead").due).unwrap();
+        assert_eq!(due("factory:events"), "{factory:events}:naven:g:due");
+        assert_eq!(due("{factory}:events"), "{factory}:events:naven:g:due");
+        for stream in ["factory:events", "{factory}:events", "a{b}c{d}", "a{b"] {
+            assert_eq!(hash_tag(&due(stream)), hash_tag(stream), "{stream}");
+            assert_eq!(hash_tag(&Names::dead_of(stream, true)), hash_tag(stream), "{stream}");
+        }
+        assert_eq!(Names::dead_of("factory:events", false), "factory:events:dead");
     }
 
     #[test]
-    fn what_is_kept_beside_a_stream_has_its_hash_tag() {
-        assert_eq!(due("factory:events"), "{factory:events}:naven:g:due");
-        assert_eq!(due("{factory}:events"), "{factory}:events:naven:g:due");
-        assert_eq!(due("{}:events"), "{{}:events}:naven:g:due");
+    fn a_hash_tag_is_what_is_in_the_first_braces() {
+        let tags = ["a", "{a}b", "x{a}y{b}", "{}a", "a}{", "{{a}}b"].map(hash_tag);
+        assert_eq!(tags, ["a", "a", "a", "{}a", "a}{", "{a"]);
     }
 }

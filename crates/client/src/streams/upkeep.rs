@@ -40,8 +40,7 @@ impl Server {
 }
 
 fn group_of(server: &Server, stream: &str, group: &str, name: &str) -> Group {
-    Group {
-        link: Link::new(server.clone(), Duration::from_secs(60)),
-        names: Names::new(stream, group, name, None),
-    }
+    let dead = Names::dead_of(stream, server.is_cluster());
+    let link = Link::new(server.clone(), stream, Duration::from_secs(60));
+    Group { link, names: Names::new(stream, group, name, &dead) }
 }

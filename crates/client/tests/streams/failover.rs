@@ -12,14 +12,14 @@ use crate::servers::{Kind, free_port};
 use crate::wire::{GROUP, STREAM, Wire};
 
 /// A process that ends with the test.
-struct Process {
+pub(crate) struct Process {
     child: Child,
-    url: String,
+    pub(crate) url: String,
     _folder: TempDir,
 }
 
 impl Process {
-    fn start(binary: &str, arguments: &[&str], config: &str, port: u16) -> Self {
+    pub(crate) fn start(binary: &str, arguments: &[&str], config: &str, port: u16) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("server.conf");
         std::fs::write(&file, format!("port {port}\nbind 127.0.0.1\n{config}")).expect("it is ours");

@@ -4,6 +4,7 @@
 //! tested by a clock that tests move (`src/consumer/tests`).
 
 mod bench;
+mod cluster;
 mod deaths;
 mod delivery;
 mod failover;
@@ -90,4 +91,14 @@ async fn a_failover_of_redis_7_is_followed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failover_of_valkey_9_is_followed() {
     failover::a_failover_is_followed(servers::Kind::Valkey9).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_of_a_cluster_of_redis_7_is_found_and_followed() {
+    cluster::a_stream_of_a_cluster_is_found_and_followed(servers::Kind::Redis7).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_of_a_cluster_of_valkey_9_is_found_and_followed() {
+    cluster::a_stream_of_a_cluster_is_found_and_followed(servers::Kind::Valkey9).await;
 }

@@ -88,6 +88,7 @@ pub(crate) async fn an_entry_that_ends_each_of_its_consumers_is_a_dead_letter(se
     let limited = consumer(server.at(), "w1", &seen).max_deliveries(Some(5));
     let running = run(limited, &seen, |_, _| async {});
     wire.add(2);
+    seen.until_runs(1).await;
     wire.until_pending(0).await;
     running.stop().await;
     assert_eq!(seen.numbers(), [2]);
