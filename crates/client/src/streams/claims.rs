@@ -3,6 +3,7 @@
 //! Lives here: own ones first, then in turns what is due or idle and what is new; and making a group that is not there.
 //! Not here: how they are taken (`scripted.rs`, `commands.rs`).
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -167,7 +168,8 @@ impl StreamDoor {
         for id in &found.deleted {
             warn!(%id, queue, "an entry was deleted while it was pending: it is acked");
             if let Some(on_deleted) = &self.on_deleted {
-                on_deleted(*id);
+                // A panic of it is printed as any other, and costs no lease.
+                let _ = catch_unwind(AssertUnwindSafe(|| on_deleted(*id)));
             }
         }
         for id in &found.buried {

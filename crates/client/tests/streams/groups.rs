@@ -57,13 +57,22 @@ pub(crate) async fn a_group_may_begin_with_what_is_new(server: Server) {
 }
 
 pub(crate) async fn a_key_of_another_type_ends_it_with_an_error(server: Server) {
-    if !server.is_plain() {
-        // It has streams and no other keys: a name that no stream may have is as near as it comes.
-        return;
-    }
     let (seen, mut wire) = (Seen::default(), server.wire());
     wire.ask::<Value>(&["SET", STREAM, "a text"]);
     let ended = run(consumer(server.at(), "w1", &seen), &seen, |_, _| async {}).ends().await;
     let Err(ConsumerError::Refused { source, .. }) = ended else { panic!("{ended:?}") };
     assert!(source.to_string().contains("WRONGTYPE"), "{source}");
+}
+
+pub(crate) async fn a_password_that_is_refused_ends_it_with_an_error(server: Server) {
+    let seen = Seen::default();
+    server.wire().ask::<Value>(&["CONFIG", "SET", "requirepass", "a secret"]);
+    let url = server.url().replace("//", "//:not-it@");
+    let wrong = naven_client::streams::Server::new(&url).expect("a URL");
+    for at in [server.at(), wrong] {
+        let ended = run(consumer(at, "w1", &seen), &seen, |_, _| async {}).ends().await;
+        let Err(ConsumerError::Refused { source, .. }) = ended else { panic!("{ended:?}") };
+        let shown = format!("{source:?}");
+        assert!(!shown.contains("not-it"), "{shown}");
+    }
 }

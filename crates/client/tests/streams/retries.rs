@@ -115,3 +115,54 @@ pub(crate) async fn a_rejected_entry_is_a_dead_letter_at_once(server: Server) {
         assert_eq!(wire.dead().len(), 1);
     }
 }
+
+/// A call has no room for so many values, and the entry is not cut.
+pub(crate) async fn an_entry_of_very_many_fields_is_a_dead_letter_too(server: Server) {
+    let (seen, mut wire) = (Seen::default(), server.wire());
+    let numbers: Vec<String> = (0..10_000).map(|number| format!("{number}")).collect();
+    let mut words = vec!["XADD", STREAM, "*"];
+    words.extend(numbers.iter().map(String::as_str));
+    wire.ask::<String>(&words);
+    let running = run(consumer(server.at(), "w1", &seen), &seen, |_, _| async {});
+    wire.add(1);
+    seen.until_runs(1).await;
+    wire.until_pending(0).await;
+    running.stop().await;
+    if server.is_plain() {
+        let dead: Vec<(String, Vec<Vec<u8>>)> = wire.ask(&["XRANGE", &format!("{STREAM}:dead"), "-", "+"]);
+        let [.., name, packed] = dead[0].1.as_slice() else { panic!("it has no fields") };
+        assert_eq!((dead.len(), name.as_slice()), (1, b"naven:packed".as_slice()));
+        // An array of 10,000, as MessagePack begins one.
+        assert_eq!(packed[..3], [0xdc, 0x27, 0x10]);
+    }
+}
+
+pub(crate) async fn an_entry_that_cannot_be_made_a_dead_letter_stays_and_holds_nobody_up(server: Server) {
+    let (seen, mut wire) = (Seen::default(), server.wire());
+    wire.make_group();
+    let id = wire.add(1);
+    wire.read_as("crashed", 1);
+    wire.ask::<redis::Value>(&[
+        "XCLAIM",
+        STREAM,
+        GROUP,
+        "crashed",
+        "0",
+        &id,
+        "IDLE",
+        "60000",
+        "RETRYCOUNT",
+        "99",
+    ]);
+    wire.ask::<redis::Value>(&["SET", &format!("{STREAM}:dead"), "a text"]);
+    let running = run(consumer(server.at(), "w1", &seen), &seen, |_, _| async {});
+    wire.add_many(20);
+    seen.until_runs(20).await;
+    wire.until_pending(1).await;
+    assert_eq!(wire.pending()[0].id, id);
+    // Once it can be, it is.
+    wire.ask::<redis::Value>(&["DEL", &format!("{STREAM}:dead")]);
+    wire.until_pending(0).await;
+    running.stop().await;
+    assert_eq!((wire.dead().len(), seen.runs().len()), (1, 20));
+}
