@@ -3,8 +3,9 @@
 //! Lives here: how they come about, and each way out. Not here: how steps of the store get lost (`lost.rs`).
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
 
-use naven_client::ledger::{Failed, OnceError, Store};
+use naven_client::ledger::{FINISH_TRIES, Failed, OnceError, Store};
 
 use super::Bench;
 use super::bench::cases;
@@ -23,6 +24,7 @@ pub(super) async fn all<S: Store>(store: &Arc<S>) {
         a_repetition_that_did_not_happen_leaves_the_first_in_doubt,
         the_same_lease_is_told_too,
         what_an_effect_does_before_it_awaits_counts,
+        what_is_known_to_have_happened_is_not_run_where_that_cannot_be_recorded,
     );
 }
 
@@ -136,9 +138,19 @@ async fn what_an_effect_does_before_it_awaits_counts<S: Store>(bench: Bench<S>) 
     let lease = bench.lease(1);
     let copy = lease.clone();
     let eager = tokio::spawn(async move {
-        let panics = || -> std::future::Ready<Result<u32, Failed>> { panic!("on purpose") };
-        copy.once("x", panics).await
+        let panics = |_| -> std::future::Ready<Result<u32, Failed>> { panic!("on purpose") };
+        copy.once_keyed("x", panics).await
     });
     assert!(eager.await.unwrap_err().is_panic());
     assert!(is_doubt(lease.once("x", || bench.gives(1)).await, 1));
+}
+
+async fn what_is_known_to_have_happened_is_not_run_where_that_cannot_be_recorded<S: Store>(bench: Bench<S>) {
+    bench.dies_in(1, "x").await;
+    bench.faults.lose_finishes.store(FINISH_TRIES, SeqCst);
+    let lease = bench.lease(2);
+    let asked = lease.once_asked("x", async |_| Ok(Some(7)), |_| bench.gives(2)).await;
+    assert!(matches!(asked, Err(OnceError::Unrecorded(_))), "{asked:?}");
+    assert!(is_doubt(lease.once("x", || bench.gives(2)).await, 2));
+    assert_eq!(bench.runs(), 1);
 }
