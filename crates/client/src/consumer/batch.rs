@@ -116,9 +116,12 @@ mod tests {
 
     use super::*;
 
+    /// The words of each call.
+    type Calls = Rc<RefCell<Vec<Vec<u32>>>>;
+
     /// Notes the words of each call, and answers them after 10 ms.
-    fn batches(most: usize) -> (Rc<Batches<u32, u32>>, Rc<RefCell<Vec<Vec<u32>>>>) {
-        let calls: Rc<RefCell<Vec<Vec<u32>>>> = Rc::default();
+    fn batches(most: usize) -> (Rc<Batches<u32, u32>>, Calls) {
+        let calls = Calls::default();
         let noting = Rc::clone(&calls);
         let batches = Batches::new(most, move |words: Vec<u32>| {
             noting.borrow_mut().push(words.clone());
