@@ -30,9 +30,9 @@
 //!
 //! **A late handler is refused.** The store keeps the highest fencing number seen of each event, by any of its effects.
 //! Nothing is begun, recorded or answered under a lower one ([`OnceError::Stale`]): not even a stored result, as the late
-//! handler is to stop, and not that an effect of it happened, which stays in doubt. Where the lease is over by the local clock, the store is not even asked
-//! ([`OnceError::LeaseOver`]). A handler that outlives its lease, while nobody else has come yet, is not late to the store:
-//! what it did is recorded.
+//! handler is to stop, and not that an effect of it happened, which stays in doubt. Where the lease is over by the local
+//! clock, the store is not even asked ([`OnceError::LeaseOver`]). A handler that outlives its lease, while nobody else has
+//! come yet, is not late to the store: what it did is recorded.
 //!
 //! **Never two at once by one lease.** While an effect runs, a second call by the same lease is refused
 //! ([`OnceError::Running`]); it does not wait. So is one by another process that was handed the same lease.

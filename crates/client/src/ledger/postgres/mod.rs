@@ -38,9 +38,9 @@
 //! - `REPEATABLE READ` and `SERIALIZABLE`: where `READ COMMITTED` would wait and see, PostgreSQL answers 40001. Let the attempt
 //!   fail.
 //!
-//! Call [`once_in`] first in the transaction: who locks rows of their own before it can meet another attempt in a deadlock, which
-//! PostgreSQL ends by failing one of the two. One call at a time in a transaction, and while it is open, no other form of the ledger for that event: it would
-//! wait for you.
+//! Call [`once_in`] first in the transaction: who locks rows of their own before it can meet another attempt in a deadlock,
+//! which PostgreSQL ends by failing one of the two. One call at a time for a lease; and while the transaction is open, no
+//! other form of the ledger for that event: it would wait for you.
 //!
 //! **Commit before you answer `Outcome::Done`**, and hand on each error of a statement: once one failed, PostgreSQL rolls
 //! back what it is told to commit, and `Transaction::commit` answers `Ok` all the same. The effect itself is guarded against
