@@ -20,8 +20,7 @@
 //! version does not know: unknown fields are passed over, unknown words kept as text.
 //!
 //! [`consumer`] is the runtime of a consumer, over HTTP; with the feature `redis`, `streams` is the same over streams of a
-//! Redis.
-//! [`consumer`] is the runtime of a consumer; [`ledger`] keeps what its handlers do from being done twice.
+//! Redis. [`ledger`] keeps what handlers do from being done twice.
 //!
 //! What a consumer has to get right (heartbeats, lost answers, 409) is `docs/consumers.md`. Over
 //! `https` the roots that the system trusts are trusted, or those handed to [`Client::trusting`].

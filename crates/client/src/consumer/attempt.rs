@@ -80,7 +80,7 @@ enum Ran {
 }
 
 /// Sees `claimed`, for which a claim went out at `left`, to its end.
-pub(crate) async fn attempt<D: Door>(work: Rc<Work<D>>, claimed: Claimed<D>, left: Instant) {
+pub(crate) async fn attempt<D: Door>(work: Rc<Work<D>>, claimed: Claimed<D>, left: Option<Instant>) {
     work.health.begun();
     let Claimed { token, facts, length } = claimed;
     let news = News::default();

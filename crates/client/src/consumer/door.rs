@@ -79,6 +79,8 @@ pub(crate) struct Ask {
     pub(crate) length: Duration,
     /// How long to wait for one.
     pub(crate) wait: Duration,
+    /// It is asked for the last time, for what it may have taken and for nothing new, where the server can tell.
+    pub(crate) is_last: bool,
 }
 
 /// An event in our hands.

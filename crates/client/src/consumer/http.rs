@@ -9,12 +9,15 @@ use naven_api::settle::{AckReply, HeartbeatReply, NackMode};
 use naven_api::{ConsumerId, EventId, LeaseSeconds, LeaseToken, Progress, WaitSeconds};
 
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use super::batch::Batches;
 use super::delivery::Facts;
 use super::door::{Ask, Beaten, Claimed, Door, Failed, Known};
+use super::lease::BEATS;
 use super::lost::LostReason;
 use super::outcome::Outcome;
+use super::settling::ANSWER_MAX;
 use crate::client::Client;
 use crate::error::Error;
 use crate::settle::Nack;
@@ -46,12 +49,13 @@ impl HttpDoor {
             let client = beating.clone();
             async move {
                 let count = beats.len();
-                each(client.beat_each(beats, lease_seconds(length)).await, count)
+                let call = client.beat_each(beats, lease_seconds(length));
+                each(within(length / BEATS, call).await, count)
             }
         });
         let acks = Batches::new(BATCH_MAX, move |acks: Vec<Ack>| {
             let client = acking.clone();
-            async move { each(client.ack_batch(&acks).await, acks.len()) }
+            async move { each(within(ANSWER_MAX, client.ack_batch(&acks)).await, acks.len()) }
         });
         Self { client, queue, consumer, beats, acks, words: Semaphore::new(WORDS_AT_ONCE) }
     }
@@ -65,10 +69,18 @@ fn each<R>(answer: Result<Vec<Result<R, Error>>, Error>, count: usize) -> Vec<Re
     }
 }
 
-/// A call that was given up has no answer.
+/// A call that has no answer by then is given up: its connection may be dead, and others wait for its place.
+async fn within<T>(time: Duration, call: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    timeout(time, call).await.unwrap_or_else(|_| Err(given_up()))
+}
+
+fn given_up() -> Error {
+    Error::Transport { at: None, may_have_arrived: true, source: "no answer in time".into() }
+}
+
+/// A call that was dropped has no answer.
 fn unanswered() -> Failed<Error> {
-    let why = Error::Transport { at: None, may_have_arrived: true, source: "the call was given up".into() };
-    Failed::Later { after: None, may_have_applied: true, why }
+    Failed::Later { after: None, may_have_applied: true, why: given_up() }
 }
 
 impl Door for HttpDoor {

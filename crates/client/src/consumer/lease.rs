@@ -19,7 +19,7 @@ use super::hold::{Hold, News};
 use super::lost::LostReason;
 
 /// How many heartbeats go out in the length of a lease: the second and the third are there for the first that is lost.
-const BEATS: u32 = 3;
+pub(super) const BEATS: u32 = 3;
 
 type Beat<E> = Pin<Box<dyn Future<Output = Answered<E>>>>;
 
@@ -66,16 +66,21 @@ pub(super) struct Proof<D: Door> {
 
 impl<D: Door> Lease<D> {
     /// The lease of a claim that went out at `left`, and is held from then on for `held`, to be kept `length` by
-    /// `length`. Its heartbeats begin at a third of what is held, or at once where that is over: then the lease is not
-    /// known to be held before one of them is answered.
-    pub(super) fn new(proof: Proof<D>, [length, held]: [Duration; 2], left: Instant, news: News) -> Self {
+    /// `length`. Its heartbeats begin at a third of what is held, or at once where that is over, or where it is not known
+    /// which of several claims began it: then the lease is not known to be held before one of them is answered.
+    pub(super) fn new(
+        proof: Proof<D>,
+        [length, held]: [Duration; 2],
+        left: Option<Instant>,
+        news: News,
+    ) -> Self {
         let Proof { door, event, token } = proof;
         let (now, held) = (Instant::now(), held.min(length));
         let third = held / BEATS;
-        let is_sure = now < left + third;
-        let deadline = if is_sure { left + held } else { now + held };
-        let hold = Arc::new(Hold::new(deadline, held));
-        let next_beat = if is_sure { left + with_jitter(third) } else { now };
+        let sure = left.filter(|left| now < *left + third);
+        let is_sure = sure.is_some();
+        let hold = Arc::new(Hold::new(sure.unwrap_or(now) + held, held));
+        let next_beat = sure.map_or(now, |left| left + with_jitter(third));
         let backoff = Backoff::new(length / 24, length / 6);
         let (unsaid, in_flight) = (None, None);
         Self { door, event, token, length, hold, news, unsaid, next_beat, in_flight, is_sure, backoff }

@@ -85,7 +85,9 @@ impl<D: Door> Pump<D> {
                 }
                 continue;
             }
-            let (ask, left) = unanswered.take().unwrap_or_else(|| (self.ask(free), Instant::now()));
+            let repeated = unanswered.take();
+            let is_repeated = repeated.is_some();
+            let (ask, left) = repeated.unwrap_or_else(|| (self.ask(free), Instant::now()));
             let answer = tokio::select! {
                 biased;
                 _ = draining.wait_for(|phase| *phase >= Phase::Draining) => {
@@ -97,17 +99,21 @@ impl<D: Door> Pump<D> {
                 Ok(claims) => {
                     self.answered(&mut backoff);
                     let is_empty = claims.is_empty();
-                    claims.into_iter().for_each(|claimed| self.begin(attempts, claimed, left));
+                    // Which of them took what came is not known, nor whether the server has it back by now.
+                    let began = (!is_repeated).then_some(left);
+                    claims.into_iter().for_each(|claimed| self.begin(attempts, claimed, began));
                     if is_empty { EMPTY_PAUSE.saturating_sub(left.elapsed()) } else { Duration::ZERO }
                 }
                 Err(Failed::Never(error)) => return Stopped::Refused(error),
                 Err(Failed::Later { after, may_have_applied, why }) => {
-                    unanswered = may_have_applied.then_some((ask, left));
+                    // A repetition that did not arrive says nothing of what came before.
+                    unanswered = (is_repeated || may_have_applied).then_some((ask, left));
                     self.failed(&mut backoff, after, &why)
                 }
                 // No claim has a lease that could be over.
                 Err(Failed::Gone(reason)) => {
                     debug!(?reason, "a claim was answered as a heartbeat is");
+                    unanswered = is_repeated.then_some((ask, left));
                     backoff.next(None)
                 }
             };
@@ -143,19 +149,20 @@ impl<D: Door> Pump<D> {
         let key = format!("naven-consumer-{:016x}{:016x}", random_bits(), random_bits());
         let key = key.parse().expect("these characters make a key");
         let most = free.min(CLAIM_EVENTS_MAX as usize);
-        Ask { key, most, length: self.work.length, wait: self.wait }
+        Ask { key, most, length: self.work.length, wait: self.wait, is_last: false }
     }
 
     /// Asks once more for what a claim that was dropped in the middle may have taken: it goes back at once, and not when
     /// its lease ends.
-    async fn collect(&self, attempts: &mut JoinSet<()>, ask: &Ask, left: Instant) {
+    async fn collect(&self, attempts: &mut JoinSet<()>, ask: Ask) {
         let time = COLLECT_MAX.min(self.drain_limit / 4);
-        if let Ok(Ok(claims)) = timeout(time, self.work.door.claim(ask)).await {
-            claims.into_iter().for_each(|claimed| self.begin(attempts, claimed, left));
+        let again = Ask { is_last: true, ..ask };
+        if let Ok(Ok(claims)) = timeout(time, self.work.door.claim(&again)).await {
+            claims.into_iter().for_each(|claimed| self.begin(attempts, claimed, None));
         }
     }
 
-    fn begin(&self, attempts: &mut JoinSet<()>, claimed: Claimed<D>, left: Instant) {
+    fn begin(&self, attempts: &mut JoinSet<()>, claimed: Claimed<D>, left: Option<Instant>) {
         attempts.spawn_local(attempt(Rc::clone(&self.work), claimed, left));
     }
 
@@ -163,8 +170,8 @@ impl<D: Door> Pump<D> {
     /// back.
     async fn drain(&self, attempts: &mut JoinSet<()>, dropped: Option<Sent>) {
         let limit = Instant::now() + self.drain_limit;
-        if let Some((ask, left)) = dropped {
-            self.collect(attempts, &ask, left).await;
+        if let Some((ask, _)) = dropped {
+            self.collect(attempts, ask).await;
         }
         let give_back = (self.drain_limit / 10).clamp(GIVE_BACK[0], GIVE_BACK[1]);
         let grace = self.work.grace.min(self.drain_limit / 2);

@@ -16,7 +16,7 @@ use super::outcome::Outcome;
 /// Pauses between tries: a part of the first, up to a part of the last.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(5)];
 /// Longest wait for one answer, before the same is said again.
-const ANSWER_MAX: Duration = Duration::from_secs(10);
+pub(super) const ANSWER_MAX: Duration = Duration::from_secs(10);
 /// How long an answer is waited for yet, once the lease is known to be over.
 const LAST_ANSWER: Duration = Duration::from_secs(1);
 

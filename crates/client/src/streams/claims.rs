@@ -58,6 +58,7 @@ impl StreamDoor {
         lease: Duration,
         until: Instant,
     ) -> Result<Vec<Claimed<Self>>, Failed<Error>> {
+        let mut is_made_anew = false;
         loop {
             let claims = self.claims_once(most, lease, until).await;
             match claims {
@@ -66,6 +67,10 @@ impl StreamDoor {
                 Err(error) if error.is_no_group() => {
                     if self.missing == MissingGroup::End {
                         return Err(Failed::Never(error));
+                    }
+                    // Gone again at once: somebody else is at it, or it is not the same server.
+                    if std::mem::replace(&mut is_made_anew, true) {
+                        return Err(failed(error));
                     }
                     warn!(
                         stream = self.source.stream,
@@ -123,10 +128,12 @@ impl StreamDoor {
             let own = place.own.clone().filter(|_| wanted == Wanted::Own);
             own.unwrap_or_else(|| place.idle.clone())
         };
-        let in_work = self.in_work.borrow().iter().copied().collect();
+        let in_work = self.in_work.borrow().keys().copied().collect();
         let max_deliveries = self.max_deliveries;
         let look = Look { wanted, most, lease, max_deliveries, cursor, in_work };
-        let found = self.take(&look).await.inspect_err(|error| self.look_for_own_after(error))?;
+        let before = self.begin_taking();
+        let found = self.take(&look).await.inspect_err(|error| self.taken_unless(error, &before))?;
+        self.place.borrow_mut().own = before;
         self.go_on(wanted, lease, &found);
         self.tell(&found);
         let claims = found.entries.into_iter().map(|entry| {
@@ -145,7 +152,8 @@ impl StreamDoor {
             place.own = Some(found.cursor.clone()).filter(|cursor| cursor != START);
             return;
         }
-        place.next_due = now + found.next_due.map_or(DUE_EVERY, |due| due.min(DUE_EVERY));
+        // Not at once: what is due first may be one that we still say a word of.
+        place.next_due = now + found.next_due.map_or(DUE_EVERY, |due| due.clamp(PAUSE, DUE_EVERY));
         if wanted == Wanted::DueAndIdle {
             place.idle.clone_from(&found.cursor);
             place.next_idle = now + (lease / 4).clamp(IDLE_EVERY[0], IDLE_EVERY[1]);
@@ -189,13 +197,10 @@ impl StreamDoor {
             call.arg("BLOCK").arg(ms);
         }
         call.arg("STREAMS").arg(&self.group.names.stream).arg(">");
-        let answer = match self.group.link.read(&call, block).await {
-            Ok(answer) => answer,
-            Err(error) => {
-                self.look_for_own_after(&error);
-                return Err(error);
-            }
-        };
+        let before = self.begin_taking();
+        let answer = self.group.link.read(&call, block).await;
+        let answer = answer.inspect_err(|error| self.taken_unless(error, &before))?;
+        self.place.borrow_mut().own = before;
         let entries = reply::streams(answer).ok_or_else(|| self.group.link.unexpected("entries"))?;
         let claims = entries.into_iter().filter_map(|(id, fields)| {
             let of = Handed { id, count: 1, was_released: false };
@@ -205,11 +210,25 @@ impl StreamDoor {
         Ok(claims.collect())
     }
 
-    /// What a call without an answer may have handed out stands under our name.
-    fn look_for_own_after(&self, error: &Error) {
-        if error.may_have_applied() {
-            self.place.borrow_mut().own = Some(START.to_owned());
+    /// Before a call that hands entries out: what it does stands under our name, and is looked for there where its answer
+    /// does not come, or nobody waits for it any more. Answers from where on we looked before.
+    fn begin_taking(&self) -> Option<String> {
+        self.place.borrow_mut().own.replace(START.to_owned())
+    }
+
+    /// After a call that failed: it handed nothing out unless it may have taken effect.
+    fn taken_unless(&self, error: &Error, before: &Option<String>) {
+        if !error.may_have_applied() {
+            self.place.borrow_mut().own.clone_from(before);
         }
+    }
+
+    /// What stands under our name and is in nobody's work: at the end, when nothing new is to be taken.
+    pub(super) async fn own(&self, most: usize, lease: Duration) -> Result<Vec<Claimed<Self>>, Error> {
+        if self.place.borrow().own.is_none() {
+            return Ok(Vec::new());
+        }
+        self.look(Wanted::Own, most, lease).await
     }
 
     fn claimed(&self, of: Handed, attempt: u32, fields: Fields) -> Claimed<Self> {

@@ -16,6 +16,9 @@ use super::step::{Found, Handed, Look, Names, Pending, START, Standing, Wanted, 
 
 /// Most lines of a pending list that are looked at at once.
 const WINDOW: usize = 200;
+/// An entry that waited is taken once it has been due for so long: several consumers see it at once, and who is quicker sets
+/// this back to nothing, so that the others find it taken.
+const DUE_IDLE_MS: u64 = 100;
 
 /// One server, and what is asked of it there.
 pub(super) struct Commanded<'a> {
@@ -134,11 +137,13 @@ impl Commanded<'_> {
     /// What waited and is due stands under no name, and idle is for how long it has been due.
     async fn take_due(&self, look: &Look, found: &mut Found) -> Result<(), Error> {
         let mut call = self.on_group("XPENDING");
-        call.arg("IDLE").arg(1).arg("-").arg("+").arg(look.most.min(WINDOW)).arg("");
-        let rows = self.rows(&call).await?;
+        call.arg("IDLE").arg(DUE_IDLE_MS).arg("-").arg("+").arg(look.most.min(WINDOW)).arg("");
+        let mut rows = self.rows(&call).await?;
         found.is_full |= rows.len() >= look.most;
+        // One of ours, whose release was taken and has no answer yet.
+        rows.retain(|row| !look.in_work.contains(&row.id));
         let idle = rows.iter().map(|row| row.idle_ms).min().unwrap_or(0);
-        // Whoever was quicker has set the idle time back.
+        // Whoever was quicker has set the idle time back, unless that was so long ago.
         self.take_over(look, rows, idle, found).await
     }
 

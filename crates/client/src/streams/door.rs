@@ -4,7 +4,7 @@
 //! (`scripted.rs`, `commands.rs`).
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,8 +37,9 @@ pub(crate) struct StreamDoor {
     pub(super) in_work: InWork,
 }
 
-/// Entries that this process works on.
-pub(super) type InWork = Rc<RefCell<BTreeSet<EntryId>>>;
+/// Entries that this process works on, with how many times: a word that has no answer yet may have been taken, and the
+/// entry have come back.
+pub(super) type InWork = Rc<RefCell<BTreeMap<EntryId, usize>>>;
 
 /// What proves that an entry is ours.
 pub(crate) struct Holding {
@@ -53,7 +54,7 @@ pub(crate) struct Holding {
 
 impl Holding {
     pub(super) fn new(of: Handed, attempt: u32, in_work: &InWork) -> Rc<Self> {
-        in_work.borrow_mut().insert(of.id);
+        *in_work.borrow_mut().entry(of.id).or_default() += 1;
         let (was_said, is_deleted) = (Cell::new(false), Cell::new(false));
         Rc::new(Self { of, attempt, was_said, is_deleted, in_work: Rc::clone(in_work) })
     }
@@ -61,7 +62,13 @@ impl Holding {
 
 impl Drop for Holding {
     fn drop(&mut self) {
-        self.in_work.borrow_mut().remove(&self.of.id);
+        let mut in_work = self.in_work.borrow_mut();
+        if let Some(times) = in_work.get_mut(&self.of.id) {
+            *times -= 1;
+            if *times == 0 {
+                in_work.remove(&self.of.id);
+            }
+        }
     }
 }
 
@@ -73,6 +80,9 @@ impl Door for StreamDoor {
 
     /// What a claim without an answer handed out is pending under our name, and found there.
     async fn claim(&self, ask: &Ask) -> Result<Vec<Claimed<Self>>, Failed<Error>> {
+        if ask.is_last {
+            return self.own(ask.most, ask.length).await.map_err(failed);
+        }
         self.claims(ask.most, ask.length, Instant::now() + ask.wait).await
     }
 

@@ -93,7 +93,9 @@ impl Error {
     /// before those of the command.
     pub(super) fn is_no_group(&self) -> bool {
         let Self::Answered { code, said, .. } = self else { return false };
-        code == "NOGROUP" || code == "UNBLOCKED" || said.contains("NOGROUP")
+        // A reader is unblocked for other reasons too: its server is not the primary any more, or somebody asked for it.
+        let is_gone = code == "UNBLOCKED" && said.contains("no longer exists");
+        code == "NOGROUP" || is_gone || said.contains("NOGROUP")
     }
 
     /// True where the connection is of no use any more: it is broken, or leads to a server that takes no writes, or not
@@ -128,7 +130,10 @@ impl Error {
         match self {
             Self::Setup { .. } => true,
             Self::Answered { code, said, .. } => {
-                code == "WRONGTYPE" || said.contains("WRONGTYPE") || said.starts_with("unknown command")
+                code == "WRONGTYPE"
+                    || code == "CROSSSLOT"
+                    || said.contains("WRONGTYPE")
+                    || said.starts_with("unknown command")
             }
             Self::Unreachable { .. } | Self::Unexpected { .. } => false,
         }

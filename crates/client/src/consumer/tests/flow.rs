@@ -79,6 +79,22 @@ fn a_claim_whose_answer_is_lost_is_asked_again_and_its_events_wait_for_no_lease(
 }
 
 #[test]
+fn what_a_lost_answer_took_is_not_forgotten_over_a_failure_that_took_nothing() {
+    by_the_clock(|| async {
+        let server = Server::new();
+        server.publish(4);
+        server.faults.borrow_mut().lose_claim_answers = 1;
+        server.faults.borrow_mut().fail_claims_after_a_lost_one = 3;
+        let stop_after = LEASE / 2;
+        let run = Bench { stop_after, ..Bench::default() }.run(&server, |_| async {}).await;
+        assert_eq!((run.drained.done, run.drained.lost), (4, 0));
+        assert!((1..=4).all(|number| server.end_of(number) == Some((Outcome::Done, 1))));
+        // Each was asked about before its handler began: the server might have had it back.
+        assert_eq!(server.beats().len(), 4);
+    });
+}
+
+#[test]
 fn claims_that_are_refused_for_good_end_it_after_what_is_in_flight() {
     by_the_clock(|| async {
         let server = Server::new();

@@ -59,6 +59,8 @@ pub(crate) struct Faults {
     pub(crate) refuse_claims: bool,
     /// The answers of so many claims that took something are lost.
     pub(crate) lose_claim_answers: u32,
+    /// So many claims after one whose answer was lost do not arrive.
+    pub(crate) fail_claims_after_a_lost_one: u32,
     /// Heartbeats extend a lease by no more than this.
     pub(crate) hold_at_most: Option<Duration>,
     /// Every answer of a claim comes so late.
@@ -239,6 +241,8 @@ impl Door for Rc<Server> {
             if !taken.is_empty() || Instant::now() >= until {
                 sleep(late).await;
                 if !taken.is_empty() && take_one(&mut self.faults.borrow_mut().lose_claim_answers) {
+                    let fail = std::mem::take(&mut self.faults.borrow_mut().fail_claims_after_a_lost_one);
+                    self.faults.borrow_mut().fail_claims.0 += fail;
                     return Err(lost_answer());
                 }
                 return Ok(taken);

@@ -39,7 +39,8 @@ pub async fn once_in<R: Serialize + DeserializeOwned>(
         return Err(OnceError::LeaseOver);
     }
     // Savepoints of two effects would undo each other: no name of an effect has a blank.
-    let _running = holder.enter("in a transaction").ok_or(OnceError::Running)?;
+    let _alone = holder.enter("in a transaction").ok_or(OnceError::Running)?;
+    let running = holder.enter(name).ok_or(OnceError::Running)?;
     let kept = locked(transaction, &named).await.map_err(failed)?;
     let fence = named.fence();
     match kept.begin(&named, OnDoubt::Leave) {
@@ -52,6 +53,7 @@ pub async fn once_in<R: Serialize + DeserializeOwned>(
         }
     }
     transaction.batch_execute("SAVEPOINT naven_once").await.map_err(failed)?;
+    running.start();
     // Seen by others only if this call is dropped, and the transaction committed.
     save(transaction, &named, &kept.begun_by(&named, OnDoubt::Leave)).await.map_err(failed)?;
     match run(transaction, &named, effect()).await? {
@@ -62,6 +64,7 @@ pub async fn once_in<R: Serialize + DeserializeOwned>(
         Err(error) => {
             let undo = "ROLLBACK TO naven_once; RELEASE naven_once";
             transaction.batch_execute(undo).await.map_err(failed)?;
+            running.undo();
             Err(error)
         }
     }

@@ -73,7 +73,9 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> Lease<Redis<C>> {
         if self.holder.is_over() {
             return Err(OnceError::LeaseOver);
         }
-        let _running = self.holder.enter(name).ok_or(OnceError::Running)?;
+        let running = self.holder.enter(name).ok_or(OnceError::Running)?;
+        // From here on commands may have been done.
+        running.start();
         let mut script = self.store.script(&[BEGIN, ONCE_IN].concat(), &effect);
         script.arg("leave").arg(self.store.seconds()).arg(&kept);
         for command in commands {
@@ -87,6 +89,9 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> Lease<Redis<C>> {
         let answer = step(self.store.ask(&script)).await?;
         if let ["refused", at, why] = words(&answer).as_slice() {
             let at = at.parse().map_err(|_| strange(&answer))?;
+            if at == 0 {
+                running.undo();
+            }
             let why = NotCommands::Refused { at, why: (*why).to_owned() };
             return Err(OnceError::Failed { source: why.into(), in_doubt: at > 0 });
         }

@@ -12,8 +12,9 @@ use crate::ledger::effect::Effect;
 use crate::ledger::rule::{Abandoned, Begun, Finished, OnDoubt};
 use crate::ledger::store::{Store, StoreError};
 
-/// How long an event's records are kept from its last effect on, unless said otherwise: 7 days.
-pub const KEEP_DEFAULT: Duration = Duration::from_secs(7 * 86_400);
+/// How long an event's records are kept from its last effect on, unless said otherwise: 45 days. A dead letter can be
+/// redriven for 14 days, unless its queue says otherwise, and has all its attempts then.
+pub const KEEP_DEFAULT: Duration = Duration::from_secs(45 * 86_400);
 /// Longest time that may be asked for: ten years of 365 days.
 pub const KEEP_MAX: Duration = Duration::from_secs(315_360_000);
 
