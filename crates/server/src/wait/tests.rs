@@ -203,6 +203,25 @@ async fn a_repeated_claims_lease_that_nobody_takes_stays() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_repetition_was_given_the_first_answer_does_not_give_back() {
+    let bench = Bench::new().await;
+    bench.publish().await;
+    let slot = IdempotencySlot {
+        scope: Bytes::from_static(b"s"),
+        key: Bytes::from_static(b"k"),
+        fingerprint: [0; 32],
+    };
+    // It is still being written when its client has given up and asks again.
+    let first = bench.claim_in(Some(slot.clone()), 10_000).await;
+    let again = bench.claim_in(Some(slot), 10_000).await;
+    let Ok(Ended::Leased(mut leases)) = again else { panic!("{again:?}") };
+    assert!(leases.are_replayed());
+    leases.delivered();
+    drop(first);
+    assert_eq!(bench.lease_left().await, LeaseLeft::Held);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_dropped_wait_leaves_its_line_at_once() {
     let bench = Bench::new().await;
     let waiting = std::pin::pin!(bench.claim(10_000));
