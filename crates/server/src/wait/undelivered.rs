@@ -30,7 +30,7 @@ struct Hold {
     event: EventId,
     queue: QueueId,
     round: u32,
-    fence: u32,
+    fence: u64,
 }
 
 impl Hold {
