@@ -23,7 +23,7 @@ use super::log::wal_thread::Writer;
 use super::log::{Commit, Lsn, OnFailure};
 use super::meta::{Meta, Secret, StoreId};
 use super::pace::{Checkpoints, Pace};
-use super::request::{Outlet, Request, unavailable};
+use super::request::{Outlet, Request, Unread, unavailable};
 use super::restore::Restored;
 use super::sequencer::{BATCH_BYTES_MAX, Clocks, Sequencer};
 use super::storage_error::StorageError;
@@ -222,9 +222,15 @@ impl Engine for Embedded {
     fn submit(&self, txns: Vec<Txn>) -> BoxFuture<'_, Vec<TxnReply>> {
         Box::pin(async move {
             let refused = unavailable(&txns);
-            self.ask(places(&txns), |reply, permit| Request::Submit { txns, reply, permit: Some(permit) })
-                .await
-                .unwrap_or(refused)
+            let Ok(permit) = Arc::clone(&self.places).acquire_many_owned(places(&txns)).await else {
+                return refused;
+            };
+            let (reply, answer) = oneshot::channel();
+            let request = Request::Submit { txns, reply, permit: Some(permit) };
+            if self.requests.send(request).is_err() {
+                return refused;
+            }
+            Unread { answer, requests: self.requests.clone() }.read().await.unwrap_or(refused)
         })
     }
 

@@ -163,4 +163,27 @@ mod tests {
         let ack = ask(&engine, settle(lease.event, token(lease), SettleStep::Ack));
         assert!(matches!(answered(&mut stepped, ack), OpReply::Settled(_)), "it held for all of its 30 s");
     }
+
+    #[test]
+    fn what_an_answer_took_that_came_and_was_not_read_goes_back() {
+        let (clock, disk) = (Arc::new(Eventful::default()), Arc::new(MemDisk::new()));
+        let options = Options { segment_bytes: Some(64 << 10), checkpoint: None };
+        let opened = Stepped::open(disk, options, clock, Arc::new(SeededRandom::new(1)));
+        let (engine, mut stepped) = opened.expect("an empty disk");
+        let engine = Arc::new(engine);
+        for kind in [create("mail", QueueSettings::default()), append("mail", "{}", Due::Now)] {
+            let answer = ask(&engine, kind);
+            answered(&mut stepped, answer);
+        }
+        let unread = ask(&engine, OpKind::Claim(claim("mail", 1, 30)));
+        for _ in 0..10 {
+            stepped.turn(Part::Sequencer);
+            stepped.turn(Part::Log);
+        }
+        drop(unread);
+        let again = ask(&engine, OpKind::Claim(claim("mail", 1, 30)));
+        let OpReply::Claimed(claimed) = answered(&mut stepped, again) else { panic!("it is a claim") };
+        assert_eq!(claimed.leases.len(), 1);
+        assert_eq!(claimed.leases[0].attempts, 1, "no attempt was counted");
+    }
 }

@@ -96,12 +96,7 @@ impl Outlet {
                 Answer::Changes(_) => {}
             }
         }
-        if !unclaimed.is_empty() {
-            let (reply, _) = oneshot::channel();
-            let back = Request::Submit { txns: vec![Txn::each(unclaimed)], reply, permit: None };
-            // Where the sequencer is gone the leases run out by themselves.
-            drop(self.requests.send(back));
-        }
+        send_back(unclaimed, &self.requests);
     }
 
     /// Tells what became of deliveries before anybody is answered: who was answered finds it told.
@@ -165,6 +160,39 @@ pub(super) fn unavailable(txns: &[Txn]) -> Vec<TxnReply> {
 /// True where a transaction only takes events for a caller: one whose caller is gone takes nothing.
 pub(super) fn only_claims(txn: &Txn) -> bool {
     txn.ops.iter().all(|op| matches!(op.kind, OpKind::Claim(_)))
+}
+
+/// An answer on its way to whoever waits for it. Dropped before it was read, the leases in it go back: whether it came in
+/// the very moment or comes later.
+pub(super) struct Unread {
+    pub(super) answer: oneshot::Receiver<Vec<TxnReply>>,
+    pub(super) requests: mpsc::Sender<Request>,
+}
+
+impl Unread {
+    /// Waits for it; none where the engine takes no work any more.
+    pub(super) async fn read(mut self) -> Option<Vec<TxnReply>> {
+        (&mut self.answer).await.ok()
+    }
+}
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        // From here on whoever answers learns that nobody listens.
+        self.answer.close();
+        if let Ok(replies) = self.answer.try_recv() {
+            send_back(give_backs(&replies).collect(), &self.requests);
+        }
+    }
+}
+
+fn send_back(leases: Vec<OpKind>, requests: &mpsc::Sender<Request>) {
+    if !leases.is_empty() {
+        let (reply, _) = oneshot::channel();
+        let back = Request::Submit { txns: vec![Txn::each(leases)], reply, permit: None };
+        // Where the sequencer is gone the leases run out by themselves.
+        drop(requests.send(back));
+    }
 }
 
 /// The ops that give back every lease in `replies`.
