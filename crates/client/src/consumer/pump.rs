@@ -85,9 +85,7 @@ impl<D: Door> Pump<D> {
                 }
                 continue;
             }
-            let repeated = unanswered.take();
-            let is_repeated = repeated.is_some();
-            let (ask, left) = repeated.unwrap_or_else(|| (self.ask(free), Instant::now()));
+            let (ask, left, is_repeated) = self.next_ask(unanswered.take(), free);
             let answer = tokio::select! {
                 biased;
                 _ = draining.wait_for(|phase| *phase >= Phase::Draining) => {
@@ -142,6 +140,14 @@ impl<D: Door> Pump<D> {
         let pause = backoff.next(after);
         warn!(failures = backoff.failures(), ?pause, error = why as &dyn std::error::Error, "a claim failed");
         pause
+    }
+
+    /// What to claim next, since when, and whether it was asked before.
+    fn next_ask(&self, unanswered: Option<Sent>, free: usize) -> (Ask, Instant, bool) {
+        match unanswered {
+            Some((ask, left)) => (ask, left, true),
+            None => (self.ask(free), Instant::now(), false),
+        }
     }
 
     /// A claim for so many free slots.
